@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         NOT_ECT,
         PASS,
         aqm,
+        congestion_control,
         parameter,
         probe,
     )
@@ -50,6 +51,7 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "aqm",
+    "congestion_control",
     "from_dict",
     "from_toml",
     "load",
@@ -62,7 +64,7 @@ __all__ = [
 
 _OF_PROGRAMS = (
     *("CE", "DROP", "ECT0", "ECT1", "MARK", "NOT_ECT", "PASS"),
-    *("aqm", "parameter", "probe"),
+    *("aqm", "congestion_control", "parameter", "probe"),
 )
 """What classes that are AQMs are written with."""
 

@@ -30,6 +30,9 @@ class GuestFailed(Exception):
 class ProgramFailed(Exception):
     """A program of the user's broke off; the cause is the error that it raised, if it did."""
 
+def uniform_address() -> int:
+    """The address of the function of C behind ``queue.uniform()`` in compiled hooks."""
+
 @final
 class Packet:
     """The packet that a hook of a program decides about."""
@@ -67,6 +70,25 @@ class Queue:
     """Would the packet that arrives overflow the buffer?"""
     def uniform(self) -> float:
         """The next number of the queue's own random stream, uniform on [0, 1)."""
+
+@final
+class Flow:
+    """The flow that a congestion control decides about."""
+
+    cwnd: float
+    """Congestion window, segments."""
+    ssthresh: float
+    """Slow-start threshold, segments."""
+    acked: float
+    """Segments that the acknowledgement newly reports; 0 at a congestion signal."""
+    outstanding: float
+    """Segments that were outstanding before it."""
+    rtt: float
+    """The latest round-trip time, s; 0 before the first."""
+    srtt: float
+    """The smoothed round-trip time, s; 0 before the first."""
+    segment: int
+    """Payload of a segment, bytes."""
 
 class Cancelled(Exception):
     """A run that was cancelled."""

@@ -16,6 +16,7 @@ EXTRAS = {
     "xarray": ("xarray",),
     "notebook": ("anywidget",),
     "perfetto": ("perfetto",),
+    "numba": ("numba",),
 }
 """The modules of each extra. The extra ``all`` has all of them."""
 

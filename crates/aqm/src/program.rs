@@ -4,7 +4,7 @@
 
 use crate::policy::{Aqm, Context, Env, Verdict};
 use crate::qdisc::SingleQueue;
-use marqueue_core::params::{ParamError, PolicySpec};
+use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
 use std::fmt::Debug;
 
@@ -22,67 +22,6 @@ pub trait Program: Debug + Send + Sync {
     fn on_timer(&mut self, cx: &mut Context<'_>);
     fn probes(&self) -> &'static [(&'static str, &'static str)];
     fn probe(&self, now: Time, env: &Env, out: &mut Vec<f64>);
-}
-
-/// Makes the programs that a plan names.
-pub trait Programs {
-    /// The prefix of their names in plans.
-    const PREFIX: &'static str = "python:";
-
-    /// The program that `spec` names, for an empty queue in `env`.
-    ///
-    /// # Errors
-    /// If there is no such program here, or it cannot begin.
-    fn policy(&self, spec: &PolicySpec, env: &Env) -> Result<Box<dyn Program>, ParamError>;
-
-    /// Has a program broken off? Asked between events; the run then ends without a result.
-    fn have_failed(&self) -> bool {
-        false
-    }
-}
-
-/// Where programs cannot run: outside Python.
-#[derive(Clone, Copy, Debug)]
-pub struct NoPrograms;
-
-impl Programs for NoPrograms {
-    fn policy(&self, spec: &PolicySpec, _: &Env) -> Result<Box<dyn Program>, ParamError> {
-        let message = format!(
-            "got \"{}\", expected an AQM of the simulator: programs run in `marqueue run` and `marqueue sweep` only",
-            spec.name
-        );
-        Err(ParamError::new("name", message))
-    }
-}
-
-/// Where programs are not run, only checked: each passes all packets.
-#[derive(Clone, Copy, Debug)]
-pub struct UncheckedPrograms;
-
-impl Programs for UncheckedPrograms {
-    fn policy(&self, _: &PolicySpec, _: &Env) -> Result<Box<dyn Program>, ParamError> {
-        Ok(Box::new(PassAll))
-    }
-}
-
-#[derive(Debug)]
-struct PassAll;
-
-impl Program for PassAll {
-    fn on_arrival(&mut self, _: &mut Context<'_>, _: &Packet) -> Verdict {
-        Verdict::Pass
-    }
-    fn on_departure(&mut self, _: &mut Context<'_>, _: &Packet, _: Dur) -> Verdict {
-        Verdict::Pass
-    }
-    fn next_timer(&self) -> Time {
-        Time::NEVER
-    }
-    fn on_timer(&mut self, _: &mut Context<'_>) {}
-    fn probes(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-    fn probe(&self, _: Time, _: &Env, _: &mut Vec<f64>) {}
 }
 
 /// A program as the policy of a queue.

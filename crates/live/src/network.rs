@@ -7,12 +7,12 @@
 //! The `options` of a packet are the slot of its bytes in the packet pool, its `stage` is the index of its next stage.
 
 use crate::sample_feed::{SampleFeed, SharedSamples};
-use marqueue_aqm::program::NoPrograms;
 use marqueue_aqm::Qdisc;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Time};
 use marqueue_sim::impair::Pipe;
 use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
+use marqueue_sim::programs::NoPrograms;
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;

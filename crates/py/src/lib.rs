@@ -53,7 +53,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("GuestFailed", m.py().get_type::<run::GuestFailed>())?;
     m.add("ProgramFailed", m.py().get_type::<run::ProgramFailed>())?;
     m.add_class::<program::Packet>()?;
+    m.add_function(wrap_pyfunction!(program::uniform_address, m)?)?;
     m.add_class::<program::Queue>()?;
+    m.add_class::<program::Flow>()?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Checks and runs a plan without holding the interpreter lock.
 
 use crate::convert;
-use crate::program::{has_programs, PythonPrograms};
+use crate::program::PythonPrograms;
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
 use marqueue_sim::RunError;
@@ -83,8 +83,10 @@ pub fn run<'py>(
     kernels: Option<Kernels>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
-    if has_programs(&plan) {
-        return run_programs(py, &plan, seed, &control.0);
+    if let Some(programs) = PythonPrograms::of(py, &plan)? {
+        let dict = convert::result(py, run_programs(py, &plan, seed, &control.0, &programs)?)?;
+        dict.set_item("program_costs", programs.costs())?;
+        return Ok(dict);
     }
     let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels))?;
     convert::result(py, result)
@@ -96,29 +98,24 @@ pub fn run<'py>(
 pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernels>) -> PyResult<String> {
     let plan = parse(plan_json)?;
     let control = marqueue_sim::Control::default();
-    if has_programs(&plan) {
-        let programs = PythonPrograms::default();
-        let result = marqueue_sim::run_with(&plan, seed, &control, &programs).map_err(refused);
-        return Ok(marqueue_sim::digest(&programs.outcome(py, result)?));
-    }
-    let result = py.detach(|| run_plan(&plan, seed, &control, kernels))?;
+    let result = match PythonPrograms::of(py, &plan)? {
+        Some(programs) => run_programs(py, &plan, seed, &control, &programs)?,
+        None => py.detach(|| run_plan(&plan, seed, &control, kernels))?,
+    };
     Ok(marqueue_sim::digest(&result))
 }
 
-/// Runs a plan with programs. The interpreter's lock is held, and let go between batches of events: to take it for each
-/// call would cost more than the call.
-fn run_programs<'py>(
-    py: Python<'py>,
+/// Runs a plan with programs. If the interpreter runs any of them, its lock is held, and let go between batches of events:
+/// to take it for each call would cost more than the call.
+fn run_programs(
+    py: Python<'_>,
     plan: &Plan,
     seed: u64,
     control: &marqueue_sim::Control,
-) -> PyResult<Bound<'py, PyDict>> {
-    let programs = PythonPrograms::default();
-    let result = marqueue_sim::run_with(plan, seed, control, &programs);
-    let result = programs.outcome(py, result.map_err(refused))?;
-    let dict = convert::result(py, result)?;
-    dict.set_item("program_costs", programs.costs())?;
-    Ok(dict)
+    programs: &PythonPrograms,
+) -> PyResult<RunResult> {
+    let run = || marqueue_sim::run_with(plan, seed, control, programs).map_err(refused);
+    programs.outcome(if programs.interpreted { run() } else { py.detach(run) })
 }
 
 fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {

@@ -30,6 +30,7 @@ pub mod meter;
 pub mod packet_options;
 pub mod plan;
 mod plan_check;
+pub mod programs;
 pub mod resource;
 pub mod result;
 mod route;

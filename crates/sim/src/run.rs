@@ -6,13 +6,14 @@ use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::external::{ExternalFlow, Reached};
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{LinkPlan, Plan, QueuePlan};
+use crate::plan::{LinkPlan, Plan, QueuePlan, TransportPlan};
 use crate::plan_check::check_plan;
+use crate::programs::{NoPrograms, Programs, UncheckedPrograms};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MAX_ROWS;
-use marqueue_aqm::program::{NoPrograms, Programs, UncheckedPrograms};
-use marqueue_aqm::{Discipline, Env, Outside};
+use marqueue_aqm::{Discipline, Env, Outside, SingleQueue};
+use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
@@ -131,12 +132,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
 ///
 /// # Errors
 /// If the plan is invalid, the run was cancelled or a program has failed.
-pub fn run_with(
-    plan: &Plan,
-    seed: u64,
-    control: &Control,
-    programs: &impl Programs,
-) -> Result<RunResult, RunError> {
+pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Programs) -> Result<RunResult, RunError> {
     let is_traced = plan.links.iter().any(|l| l.trace);
     refuse_external(plan).map_err(RunError::Invalid)?;
     let mut run = Run::build(plan, seed, programs)?;
@@ -326,13 +322,15 @@ fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<PreparedR
         .transports
         .iter()
         .enumerate()
-        .map(|(i, t)| Config::with_preset(&t.preset, &t.params).map_err(|e| e.within(&format!("transports[{i}]"))))
+        .map(|(i, t)| build_config(t, programs).map_err(|e| e.within(&format!("transports[{i}]"))))
         .collect::<Result<_, _>>()?;
     let resources = plan
         .links
         .iter()
         .enumerate()
-        .map(|(i, link)| build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}].queue.policy"))))
+        .map(|(i, link)| {
+            build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}].queue.policy")))
+        })
         .collect::<Result<_, _>>()?;
     let windows = plan.boundaries.len() + 1;
     let pipes = plan
@@ -342,6 +340,16 @@ fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<PreparedR
         .map(|(i, link)| Pipe::build(link, windows, seed).map_err(|e| e.within(&format!("links[{i}].pipe"))))
         .collect::<Result<_, _>>()?;
     Ok(PreparedRun { configs, resources, pipes })
+}
+
+/// The settings of a transport, with the program that controls it, if it names one.
+fn build_config(transport: &TransportPlan, programs: &impl Programs) -> Result<Config, ParamError> {
+    let mut config = Config::with_preset(&transport.preset, &transport.params)?;
+    config.program = match program_of(&transport.params) {
+        Some(spec) => programs.laws(spec).map_err(|e| e.within("control"))?,
+        None => None,
+    };
+    Ok(config)
 }
 
 /// The queue of `link` with its server, if it has one.
@@ -370,7 +378,11 @@ pub fn build_resource(
     let rng = Rng::named(seed, &format!("link/{}", link.name));
     let discipline = match queue.router {
         Some(_) => Discipline::Outside(Outside::new(env)),
-        None => Discipline::build_with(programs, &queue.policy, env, rng)?,
+        None if queue.policy.name.starts_with(PREFIX) => {
+            let program = programs.policy(&queue.policy, &env)?;
+            Discipline::Program(SingleQueue::of_program(program, env, rng))
+        }
+        None => Discipline::build(&queue.policy, env, rng)?,
     };
     let meter = Meter::new(discipline.probes(), plan.class_count());
     let server = match &link.cpu {

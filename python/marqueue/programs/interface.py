@@ -16,6 +16,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar, overload
 
 PASS, MARK, DROP = 0, 1, 2
@@ -27,7 +28,8 @@ VERDICTS = (PASS, MARK, DROP)
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
 """The ECN field of a packet (RFC 3168, section 5)."""
 
-HOOKS = ("start", "on_arrival", "on_departure", "on_timer")
+AQM, CONTROL = "an AQM", "a congestion control"
+"""What a class can be."""
 
 C = TypeVar("C", bound=type)
 
@@ -77,13 +79,17 @@ def probe(unit: str = "1") -> Any:
 
 @dataclass(frozen=True)
 class Program:
-    """A class that is an AQM."""
+    """A class that scenarios can name."""
 
     cls: type
+    kind: str
+    """:data:`AQM` or :data:`CONTROL`."""
     summary: str
     parameters: Mapping[str, Parameter]
     probes: Mapping[str, str]
     """The unit of each."""
+    jit: bool = False
+    """Whether Numba compiles it."""
 
     def begin(self, values: Mapping[str, object]) -> object:
         """A new object with these values of its parameters."""
@@ -97,8 +103,8 @@ class Program:
 @overload
 def aqm(cls: C, /) -> C: ...
 @overload
-def aqm() -> Callable[[C], C]: ...
-def aqm(cls: C | None = None, /) -> C | Callable[[C], C]:
+def aqm(*, jit: bool = False) -> Callable[[C], C]: ...
+def aqm(cls: C | None = None, /, *, jit: bool = False) -> C | Callable[[C], C]:
     """Makes a class an AQM that scenarios can name.
 
     Its hooks, of which it has at least ``on_arrival`` or ``on_departure``:
@@ -118,14 +124,49 @@ def aqm(cls: C | None = None, /) -> C | Callable[[C], C]:
     ``uniform()``, the next number of its own random stream. Both are valid during the call only.
     ``now`` is in seconds.
 
-    Raises TypeError if the class has none of the hooks for packets, or a name twice.
+    With ``jit`` Numba compiles the hooks, and the engine calls them without the interpreter: for
+    runs of many packets. All attributes of the object are floating-point numbers then, declared as
+    parameters, as probes or as numbers in the class; ``start`` and ``on_timer`` return ``math.inf``
+    in place of None; hooks call functions outside the class that have ``numba.njit``.
+
+    Raises TypeError if the class has none of the hooks for packets.
     """
-    return _aqm if cls is None else _aqm(cls)
+    return partial(_aqm, jit=jit) if cls is None else _aqm(cls, jit=jit)
 
 
-def _aqm(cls: C) -> C:
+def _aqm(cls: C, jit: bool) -> C:
     if not any(callable(getattr(cls, hook, None)) for hook in ("on_arrival", "on_departure")):
         raise TypeError(f"{cls.__name__}: expected a method on_arrival or on_departure")
+    return _declare(cls, AQM, jit)
+
+
+def congestion_control(cls: C, /) -> C:
+    """Makes a class a congestion control of TCP that scenarios can name. Each flow has an object.
+
+    Slow start, loss recovery and when the window comes down are those of every control. Its hooks:
+
+    - ``on_ack(self, flow, now)``: new data was acknowledged in congestion avoidance. Returns the new
+      congestion window in segments, at least 1; or that and a pacing rate in bit/s, which is used
+      where the transport paces (``pacing = "window"``).
+    - ``on_loss(self, flow)``: a loss was detected or the retransmission timer has expired. Returns
+      the new window. What is sent next follows from it as under every control, with what is in
+      flight (RFC 5681, equation (4)).
+    - ``on_ecn(self, flow)``: an ECN echo, once a window of data. Returns the new window. Without it
+      ``on_loss`` is called.
+    - ``on_timeout(self)``: the retransmission timer has expired; the window is one segment.
+
+    ``flow`` has ``cwnd``, ``ssthresh``, ``acked`` and ``outstanding`` (segments), ``rtt`` and
+    ``srtt`` (s; 0 before the first) and ``segment`` (bytes). It is valid during the call only.
+
+    Raises TypeError if a hook is missing.
+    """
+    missing = [hook for hook in ("on_ack", "on_loss") if not callable(getattr(cls, hook, None))]
+    if missing:
+        raise TypeError(f"{cls.__name__}: expected a method {' and '.join(missing)}")
+    return _declare(cls, CONTROL)
+
+
+def _declare(cls: C, kind: str, jit: bool = False) -> C:
     parameters, probes = _declared(cls, Parameter), _declared(cls, Probe)
     for name in parameters:
         if name in ("name", "sha256"):
@@ -135,7 +176,7 @@ def _aqm(cls: C) -> C:
         setattr(cls, name, 0.0)
     units = {name: each.unit for name, each in probes.items()}
     summary = (cls.__doc__ or "").strip().partition("\n")[0]
-    cls.__marqueue__ = Program(cls, summary, parameters, units)  # type: ignore[attr-defined]
+    cls.__marqueue__ = Program(cls, kind, summary, parameters, units, jit)  # type: ignore[attr-defined]
     return cls
 
 

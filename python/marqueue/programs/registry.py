@@ -7,16 +7,16 @@ these run nothing.
 
 import hashlib
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from threading import Lock
 from types import CodeType, ModuleType
 from typing import Any
 
 from marqueue.errors import MarqueueError
-from marqueue.programs.interface import VERDICTS, Program
-
-__all__ = ["PREFIX", "VERDICTS", "begin", "find", "probes_of", "read_program"]
+from marqueue.programs.interface import Program
+from marqueue.programs.interface import VERDICTS as VERDICTS
 
 PREFIX = "python:"
 EXPECTED = (
@@ -115,11 +115,59 @@ def find(name: str, sha256: str) -> Program | None:
 
 def begin(name: str, values: Mapping[str, Any]) -> object:
     """A new object of a program. The engine calls it for each queue of each replication."""
+    program, given = _program(name, values)
+    return program.begin(given)
+
+
+def is_compiled(name: str, values: Mapping[str, Any]) -> bool:
+    """Whether Numba compiles a program."""
+    return _program(name, values)[0].jit
+
+
+_CODES: dict[tuple[str, str], Any] = {}
+"""Compiled programs by name and digest: to compile one takes seconds."""
+_COMPILING = Lock()
+
+Description = tuple[tuple[int, ...], list[float], list[int], list[tuple[str, str]], object]
+
+
+def describe(name: str, values: Mapping[str, Any]) -> Description:
+    """A compiled program for the engine: the addresses of its hooks, the variables of a new object,
+    the positions of the probes among them, the probes with their units, and what keeps the code.
+
+    Raises ProgramError if Numba cannot compile it.
+    """
+    program, given = _program(name, values)
+    # Numba is an extra, and its import takes a second.
+    from marqueue.programs.compiled import NumbaError, compile_program
+
+    key = name, str(values["sha256"])
+    with _COMPILING:
+        if key not in _CODES:
+            try:
+                _CODES[key] = compile_program(program)
+            except (NumbaError, TypeError) as error:
+                raise ProgramError(f"{name}: Numba cannot compile it:\n{error}") from None
+        code = _CODES[key]
+    variables = {**code.variables, **{each: float(given[each]) for each in program.parameters}}
+    order = list(variables)
+    probed = [order.index(each) for each in program.probes]
+    return code.addresses, list(variables.values()), probed, list(program.probes.items()), code
+
+
+def maker(name: str, values: Mapping[str, Any]) -> Callable[[], object]:
+    """Makes the object of each flow, all of one copy of the module. The engine calls it for each
+    transport of each replication."""
+    program, given = _program(name, values)
+    return lambda: program.begin(given)
+
+
+def _program(name: str, values: Mapping[str, Any]) -> tuple[Program, dict[str, Any]]:
     given = dict(values)
     program = find(name, str(given.pop("sha256", "")))
     if program is None:
         raise ProgramError(f"{name}: not read, expected a scenario file beside it")
-    return program.begin(given)
+    return program, given
 
 
 def probes_of(made: object) -> list[tuple[str, str]]:

@@ -192,6 +192,9 @@ def settings(page: Report, result: Result) -> None:
             continue
         otherwise = f"preset {transport['preset']}"
         rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
+        control = planned["params"].get("control")
+        if isinstance(control, Mapping):
+            _policy(page, f"{control['name']} as control of {name}", control)
         page.table(SETTINGS, rows, f"Transport {name}", folded=True)
 
 

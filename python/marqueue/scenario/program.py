@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show
+from marqueue.extras import require
 from marqueue.programs.interface import Parameter, Program
 from marqueue.programs.registry import (
     PREFIX,
@@ -49,22 +50,23 @@ def with_programs(data: dict[str, Any], folder: Path, origin: str) -> dict[str, 
 
 
 def _read_in(value: object, folder: Path, path: str, problems: list[Problem]) -> object:
-    def below(key: object) -> str:
-        return f"{path}.{key}" if path else str(key)
-
     match value:
-        case {"aqm": str(name)} if is_program(name):
-            value = {**value, "aqm": {"name": name}}
-    match value:
-        case {"name": str(name)} if is_program(name) and path.endswith(".aqm"):
+        case str() if is_program(value) and path.endswith(_KEYS):
+            return _with_digest({"name": value}, value, folder, path, problems)
+        case {"name": str(name)} if is_program(name) and path.endswith(_KEYS):
             return _with_digest(value, name, folder, path, problems)
         case dict():
             return {
-                key: _read_in(each, folder, below(key), problems) for key, each in value.items()
+                key: _read_in(each, folder, f"{path}.{key}" if path else key, problems)
+                for key, each in value.items()
             }
         case list():
-            return [_read_in(each, folder, below(i), problems) for i, each in enumerate(value)]
+            return [_read_in(each, folder, f"{path}.{i}", problems) for i, each in enumerate(value)]
     return value
+
+
+_KEYS = (".aqm", ".control")
+"""The ends of the paths at which programs may be."""
 
 
 def _with_digest(
@@ -146,8 +148,11 @@ def known_declarations(name: str, sha256: str) -> tuple[Declaration, ...]:
     return () if program is None else declarations(program)
 
 
-def read_program_table(value: str | Mapping[str, object]) -> tuple[str, dict[str, Value]]:
-    """Name and keys as a scenario has them, from a name alone or a table. Raises Refused."""
+def read_program_table(
+    value: str | Mapping[str, object], kind: str
+) -> tuple[str, dict[str, Value]]:
+    """Name and keys as a scenario has them, from a name alone or a table. ``kind`` is what the class
+    must be. Raises Refused."""
     table: dict[str, Any] = {"name": value} if isinstance(value, str) else dict(value)
     where = () if isinstance(value, str) else ("name",)
     name = str(table.pop("name"))
@@ -167,6 +172,11 @@ def read_program_table(value: str | Mapping[str, object]) -> tuple[str, dict[str
         raise Refused([(where, str(error))]) from None
     if program is None:
         return name, {**table, DIGEST: digest}
+    if program.jit:
+        require("numba", f"{name} has jit=True, which")
+    if program.kind != kind:
+        expected = f"expected a class that is {kind}, this one is {program.kind}"
+        raise Refused([(where, f"got {show(name)}, {expected}")])
     declared = declarations(program)
     read = read_all(declared, table, name.removeprefix(PREFIX), BESIDE_AQM)
     return name, {**write_all(declared, read), DIGEST: digest}

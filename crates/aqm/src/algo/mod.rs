@@ -7,7 +7,7 @@ use crate::algorithm::Algorithm;
 use crate::dual_queue::DualQueue;
 use crate::outside::Outside;
 use crate::policy::{Aqm, Env};
-use crate::program::{ProgramPolicy, Programs};
+use crate::program::ProgramPolicy;
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
 use marqueue_core::params::{ParamError, ParamSet, ParamSpec, PolicySpec};
@@ -101,22 +101,6 @@ macro_rules! disciplines {
                     return Ok(Self::$variant(Algorithm::build(&params, env, rng)?));
                 })*
                 Err(unknown(&spec.name))
-            }
-
-            /// The discipline that `spec` names, which may be one of these programs.
-            ///
-            /// # Errors
-            /// If the name is unknown, a parameter is refused, or the program cannot begin.
-            pub fn build_with<P: Programs>(
-                programs: &P,
-                spec: &PolicySpec,
-                env: Env,
-                rng: Rng,
-            ) -> Result<Self, ParamError> {
-                if !spec.name.starts_with(P::PREFIX) {
-                    return Self::build(spec, env, rng);
-                }
-                Ok(Self::Program(SingleQueue::of_program(programs.policy(spec, &env)?, env, rng)))
             }
 
             /// Its name in scenarios.

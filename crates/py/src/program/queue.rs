@@ -2,30 +2,14 @@
 //!
 //! The objects that hooks get are made once for each queue and filled in before each call.
 
-use crate::run::ProgramFailed;
-use marqueue_aqm::program::{Program, Programs};
+use super::shared::{interned, shown, Cost, Place, Shared};
+use super::{keywords, MODULE};
+use marqueue_aqm::program::Program;
 use marqueue_aqm::{Context, Env, Reason, Verdict};
-use marqueue_core::params::{ParamError, PolicySpec, Value};
+use marqueue_core::params::PolicySpec;
 use marqueue_core::{Dur, Packet as Carried, Rng, Time};
-use marqueue_sim::plan::Plan;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
-use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-
-/// One call in so many is timed.
-const TIMED: u64 = 64;
-
-/// The module that knows the programs.
-const MODULE: &str = "marqueue.programs.registry";
-
-/// Does a plan name any program?
-pub fn has_programs(plan: &Plan) -> bool {
-    let queues = plan.links.iter().filter_map(|link| link.queue.as_ref());
-    queues.into_iter().any(|queue| queue.policy.name.starts_with(PythonPrograms::PREFIX))
-}
+use std::sync::Arc;
 
 /// The packet that a hook decides about.
 #[pyclass(module = "marqueue._core")]
@@ -93,7 +77,7 @@ impl Queue {
             bytes: 0,
             delay: 0.0,
             rate: env.rate.0 as f64,
-            mean_packet: u64::from(env.mean_packet.0),
+            mean_packet: env.mean_packet.0,
             limit: env.limit.packets(env.mean_packet),
             is_full: false,
             rng: Rng::named(0, ""),
@@ -109,93 +93,9 @@ impl Queue {
     }
 }
 
-/// What the programs of a run share.
-#[derive(Debug, Default)]
-struct Shared {
-    failed: AtomicBool,
-    failure: Mutex<Option<PyErr>>,
-    costs: Mutex<Vec<(String, Arc<Cost>)>>,
-}
-
-impl Shared {
-    fn fail(&self, error: PyErr) {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        self.failed.store(true, Ordering::Relaxed);
-    }
-}
-
-/// The calls of one program, and the time of those that were timed.
-#[derive(Debug, Default)]
-struct Cost {
-    packets: AtomicU64,
-    calls: AtomicU64,
-    timed: AtomicU64,
-    nanoseconds: AtomicU64,
-}
-
-/// The programs of one run.
-#[derive(Debug, Default)]
-pub struct PythonPrograms(Arc<Shared>);
-
-impl PythonPrograms {
-    /// The result of the run, or why a program broke off.
-    pub fn outcome<T>(&self, py: Python<'_>, result: PyResult<T>) -> PyResult<T> {
-        match self.0.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            // The context of the failure is the error that the program raised.
-            Some(error) => Err(error.clone_ref(py)),
-            None => result,
-        }
-    }
-
-    /// For each program its name, the packets that it saw, and about how many seconds its hooks took.
-    pub fn costs(&self) -> Vec<(String, u64, f64)> {
-        let costs = self.0.costs.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let seconds = |cost: &Cost| {
-            let mean = read(&cost.nanoseconds) as f64 / read(&cost.timed).max(1) as f64;
-            mean * read(&cost.calls) as f64 * 1e-9
-        };
-        costs.iter().map(|(name, cost)| (name.clone(), read(&cost.packets), seconds(cost))).collect()
-    }
-}
-
-impl Programs for PythonPrograms {
-    fn policy(&self, spec: &PolicySpec, env: &Env) -> Result<Box<dyn Program>, ParamError> {
-        let made = Python::attach(|py| PythonProgram::new(py, spec, env, self.0.clone()));
-        match made {
-            Ok(program) => Ok(Box::new(program)),
-            Err(error) => {
-                self.0.fail(error);
-                Err(ParamError::new("name", format!("{} cannot begin", spec.name)))
-            }
-        }
-    }
-
-    fn have_failed(&self) -> bool {
-        // Other threads wait for the lock.
-        Python::attach(|py| py.detach(std::thread::yield_now));
-        self.0.failed.load(Ordering::Relaxed)
-    }
-}
-
-/// A static copy of the names of probes. Each list is stored once, however many queues have it.
-fn interned(probes: Vec<(String, String)>) -> &'static [(&'static str, &'static str)] {
-    type Names = &'static [(&'static str, &'static str)];
-    static KNOWN: Mutex<BTreeSet<Names>> = Mutex::new(BTreeSet::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let is_same = |names: &Names| names.iter().map(|(a, b)| (*a, *b)).eq(probes.iter().map(|(a, b)| (&a[..], &b[..])));
-    if let Some(found) = known.iter().find(|names| is_same(names)) {
-        return found;
-    }
-    let leak = |(name, unit): (String, String)| (&*name.leak(), &*unit.leak());
-    let names: Names = probes.into_iter().map(leak).collect::<Vec<_>>().leak();
-    known.insert(names);
-    names
-}
-
 /// A class in Python as the policy of a queue.
 #[derive(Debug)]
-struct PythonProgram {
+pub struct PythonProgram {
     name: String,
     object: Py<PyAny>,
     on_arrival: Option<Py<PyAny>>,
@@ -213,23 +113,14 @@ struct PythonProgram {
 }
 
 impl PythonProgram {
-    fn new(py: Python<'_>, spec: &PolicySpec, env: &Env, shared: Arc<Shared>) -> PyResult<PythonProgram> {
-        let params = PyDict::new(py);
-        for (name, value) in &spec.params {
-            match value {
-                Value::Flag(flag) => params.set_item(name, flag)?,
-                Value::Number(number) => params.set_item(name, number)?,
-                Value::Choice(text) => params.set_item(name, text)?,
-                Value::Policy(_) | Value::Table(_) => {}
-            }
-        }
+    /// An object of the class that `spec` names, for an empty queue in `env`.
+    pub fn new(py: Python<'_>, spec: &PolicySpec, env: &Env, shared: Arc<Shared>) -> PyResult<PythonProgram> {
         let module = py.import(MODULE)?;
-        let object = module.getattr("begin")?.call1((&spec.name, params))?;
+        let object = module.getattr("begin")?.call1((&spec.name, keywords(py, spec)?))?;
         let hook = |name: &str| object.getattr_opt(name).map(|found| found.map(Bound::unbind));
         let probes: Vec<(String, String)> = module.getattr("probes_of")?.call1((&object,))?.extract()?;
         let verdicts: [Py<PyAny>; 3] = module.getattr("VERDICTS")?.extract()?;
-        let cost = Arc::new(Cost::default());
-        shared.costs.lock().unwrap_or_else(PoisonError::into_inner).push((spec.name.clone(), cost.clone()));
+        let cost = shared.cost_of(&spec.name);
         let mut program = PythonProgram {
             name: spec.name.clone(),
             on_arrival: hook("on_arrival")?,
@@ -248,7 +139,7 @@ impl PythonProgram {
         if let Some(start) = object.getattr_opt("start")? {
             match start.call1((&program.queue,)) {
                 Ok(first) => program.timer = program.due(py, Time::ZERO, "start", &first)?,
-                Err(error) => return Err(program.failure(py, "start", Time::ZERO, Some(error))),
+                Err(error) => return Err(program.place("start", Time::ZERO).failure(py, error)),
             }
         }
         Ok(program)
@@ -260,72 +151,25 @@ impl PythonProgram {
             return Ok(Time::NEVER);
         }
         match returned.extract::<f64>() {
-            Ok(seconds) if seconds >= 1e-9 && seconds < 1e9 => Ok(now + Dur::from_secs(seconds)),
+            Ok(f64::INFINITY) => Ok(Time::NEVER),
+            Ok(seconds) if (1e-9..1e9).contains(&seconds) => Ok(now + Dur::from_secs(seconds)),
             _ => {
                 let expected = "the seconds to the next call of on_timer, above zero, or None";
-                Err(self.nonsense(py, hook, now, returned, expected))
+                Err(self.place(hook, now).nonsense(py, &shown(returned), expected))
             }
         }
     }
 
-    /// The error for a value that no hook may return.
-    fn nonsense(
-        &self,
-        py: Python<'_>,
-        hook: &str,
-        now: Time,
-        returned: &Bound<'_, PyAny>,
-        expected: &str,
-    ) -> PyErr {
-        let shown = returned.repr().map_or_else(|_| "something".to_string(), |text| text.to_string());
-        let mut message = self.place(hook, now);
-        message.push_str(&format!(": returned {shown}, expected {expected}"));
-        let error = ProgramFailed::new_err(message);
-        error.set_cause(py, None);
-        error
-    }
-
-    fn failure(&self, py: Python<'_>, hook: &str, now: Time, cause: Option<PyErr>) -> PyErr {
-        let error = ProgramFailed::new_err(self.place(hook, now));
-        error.set_cause(py, cause);
-        error
-    }
-
-    /// Where the run is: the hook, the packet and the time.
-    fn place(&self, hook: &str, now: Time) -> String {
-        let name = self.name.strip_prefix(PythonPrograms::PREFIX).unwrap_or(&self.name);
-        format!("{name}: {hook}, {} packets after the start, at {} s", self.arrivals, now.secs())
-    }
-
-    /// Is the call that begins now to be timed?
-    fn clock(&mut self) -> Option<Instant> {
-        let calls = self.cost.calls.fetch_add(1, Ordering::Relaxed);
-        (calls % TIMED == 0).then(Instant::now)
-    }
-
-    fn count(&self, since: Option<Instant>) {
-        if let Some(since) = since {
-            self.cost.timed.fetch_add(1, Ordering::Relaxed);
-            self.cost.nanoseconds.fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
-        }
-    }
-
-    fn has_failed(&self) -> bool {
-        self.shared.failed.load(Ordering::Relaxed)
+    fn place(&self, hook: &str, now: Time) -> Place {
+        Place::new(&self.name, hook, self.arrivals, "packets", now)
     }
 
     /// Asks one of the hooks about a packet.
-    fn decide(
-        &mut self,
-        hook: &'static str,
-        cx: &mut Context<'_>,
-        packet: &Carried,
-        sojourn: Dur,
-    ) -> Verdict {
-        if self.has_failed() {
+    fn decide(&mut self, hook: &'static str, cx: &mut Context<'_>, packet: &Carried, sojourn: Dur) -> Verdict {
+        if self.shared.has_failed() {
             return Verdict::Pass;
         }
-        let since = self.clock();
+        let since = self.cost.clock();
         let verdict = Python::attach(|py| {
             let called = if hook == ARRIVAL { &self.on_arrival } else { &self.on_departure };
             let Some(called) = called else { return Ok(Verdict::Pass) };
@@ -346,18 +190,18 @@ impl PythonProgram {
             }
             let returned = called.call1(py, (&self.packet, &self.queue, cx.now.secs()));
             std::mem::swap(&mut self.queue.borrow_mut(py).rng, cx.rng);
-            let returned = returned.map_err(|error| self.failure(py, hook, cx.now, Some(error)))?;
+            let returned = returned.map_err(|error| self.place(hook, cx.now).failure(py, error))?;
             match self.verdicts.iter().position(|each| each.is(&returned)) {
                 Some(0) => Ok(Verdict::Pass),
                 Some(1) => Ok(Verdict::Mark(Reason::Early)),
                 Some(_) => Ok(Verdict::Drop(Reason::Early)),
                 None => {
                     let expected = "marqueue.PASS, marqueue.MARK or marqueue.DROP";
-                    Err(self.nonsense(py, hook, cx.now, returned.bind(py), expected))
+                    Err(self.place(hook, cx.now).nonsense(py, &shown(returned.bind(py)), expected))
                 }
             }
         });
-        self.count(since);
+        self.cost.count(since);
         verdict.unwrap_or_else(|error| {
             self.shared.fail(error);
             Verdict::Pass
@@ -371,7 +215,7 @@ const DEPARTURE: &str = "on_departure";
 impl Program for PythonProgram {
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Carried) -> Verdict {
         self.arrivals += 1;
-        self.cost.packets.fetch_add(1, Ordering::Relaxed);
+        self.cost.add_packet();
         match self.on_arrival {
             Some(_) => self.decide(ARRIVAL, cx, packet, Dur::ZERO),
             None => Verdict::Pass,
@@ -391,19 +235,19 @@ impl Program for PythonProgram {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.timer = Time::NEVER;
-        if self.has_failed() {
+        if self.shared.has_failed() {
             return;
         }
-        let since = self.clock();
+        let since = self.cost.clock();
         let next = Python::attach(|py| {
             let Some(called) = &self.on_timer else { return Ok(Time::NEVER) };
             self.queue.borrow_mut(py).fill(cx);
             let returned = called.call1(py, (&self.queue, cx.now.secs()));
             std::mem::swap(&mut self.queue.borrow_mut(py).rng, cx.rng);
-            let returned = returned.map_err(|error| self.failure(py, "on_timer", cx.now, Some(error)))?;
+            let returned = returned.map_err(|error| self.place("on_timer", cx.now).failure(py, error))?;
             self.due(py, cx.now, "on_timer", returned.bind(py))
         });
-        self.count(since);
+        self.cost.count(since);
         match next {
             Ok(next) => self.timer = next,
             Err(error) => self.shared.fail(error),
@@ -418,7 +262,9 @@ impl Program for PythonProgram {
         let values: PyResult<Vec<f64>> = Python::attach(|py| {
             let read = |name: &str| {
                 let value = self.object.bind(py).getattr(name)?;
-                value.extract().map_err(|_| self.nonsense(py, &format!("the probe {name}"), now, &value, "a number"))
+                value
+                    .extract()
+                    .map_err(|_| self.place(&format!("the probe {name}"), now).nonsense(py, &shown(&value), "a number"))
             };
             self.probes.iter().map(|(name, _)| read(name)).collect()
         });
