@@ -61,7 +61,8 @@ def _queue_uniform(queue: Any) -> Any:
 
 def _queue_type() -> QueueType:
     plain = numba.from_dtype(QUEUE)
-    return QueueType(list(plain.fields.items()), plain.size, plain.aligned)
+    fields = [(name, each._asdict()) for name, each in plain.fields.items()]
+    return QueueType(fields, plain.size, plain.aligned)
 
 
 @dataclass(frozen=True)

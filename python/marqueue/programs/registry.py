@@ -14,13 +14,14 @@ from threading import Lock
 from types import CodeType, ModuleType
 from typing import Any
 
+import marqueue._core as _core
 from marqueue.errors import MarqueueError
 from marqueue.programs.interface import Program
 from marqueue.programs.interface import VERDICTS as VERDICTS
 
 PREFIX = "python:"
 EXPECTED = (
-    'expected python:FILE.py:CLASS, such as "python:mine.py:Mine", with a path below the scenario'
+    'expected python:FILE.py:CLASS with a file beside the scenario, such as "python:mine.py:Mine"'
 )
 
 
@@ -73,14 +74,13 @@ def parts(name: str) -> tuple[str, str]:
     """The file and the class of a name. Raises ProgramError."""
     file, _, cls = name.removeprefix(PREFIX).rpartition(":")
     path = PurePosixPath(file)
-    is_below = bool(file) and not path.is_absolute() and ".." not in path.parts
-    if not is_below or path.suffix != ".py" or not cls.isidentifier():
+    if path.name != file or path.suffix != ".py" or not cls.isidentifier():
         raise ProgramError(f'got "{name}", {EXPECTED}')
     return file, cls
 
 
 def read_program(name: str, folder: Path) -> str:
-    """Runs the file of a program, which is below a folder, and returns the SHA-256 of its source.
+    """Runs the file of a program, which is in a folder, and returns the SHA-256 of its source.
 
     Raises ProgramError if there is none, or no such class in it.
     """
@@ -101,6 +101,11 @@ def read_program(name: str, folder: Path) -> str:
     return found.sha256
 
 
+def files_read() -> list[str]:
+    """The files that this process has read and run."""
+    return list(_LATEST)
+
+
 def latest(name: str) -> str | None:
     """The digest of the file of a program as it was read last; None if it was not."""
     return _LATEST.get(parts(name)[0])
@@ -113,10 +118,30 @@ def find(name: str, sha256: str) -> Program | None:
     return None if source is None else source.program(file, cls)
 
 
+def sources(scenario: object) -> dict[str, str]:
+    """The sources of the programs that a scenario names, by file, as far as this process has read
+    them. ``scenario`` is as in a file, with digests."""
+    match scenario:
+        case {"name": str(name), "sha256": str(sha256)} if is_program(name):
+            file, _ = parts(name)
+            found = _SOURCES.get((file, sha256))
+            return {} if found is None else {file: found.text}
+        case dict():
+            below = [sources(each) for each in scenario.values()]
+        case list():
+            below = [sources(each) for each in scenario]
+        case _:
+            return {}
+    return {file: text for each in below for file, text in each.items()}
+
+
 def begin(name: str, values: Mapping[str, Any]) -> object:
     """A new object of a program. The engine calls it for each queue of each replication."""
     program, given = _program(name, values)
-    return program.begin(given)
+    try:
+        return program.begin(given)
+    except Exception as error:
+        raise _core.ProgramFailed(f"{name.removeprefix(PREFIX)}: __init__") from error
 
 
 def is_compiled(name: str, values: Mapping[str, Any]) -> bool:

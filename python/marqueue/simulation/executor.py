@@ -159,7 +159,7 @@ class Executor(Generic[T]):
         except _core.GuestFailed as failed:
             raise GuestError(str(failed)) from None
         except _core.ProgramFailed as failed:
-            raise BrokenProgram(_broken(failed)) from None
+            raise BrokenProgram(_broken(task.replication, failed)) from None
         except _core.TraceFull as full:
             raise RunError(f"trace: {full}") from None
         outcome = Outcome(task.replication, raw, time.thread_time() - before)
@@ -198,10 +198,10 @@ class Executor(Generic[T]):
             self._progress(min(ended + running, total), total)
 
 
-def _broken(failed: _core.ProgramFailed) -> str:
+def _broken(replication: Replication, failed: _core.ProgramFailed) -> str:
     """Where a program broke off, with the lines that led there."""
-    cause = failed.__cause__
-    return str(failed) if cause is None else f"{failed}:\n{told(cause)}"
+    text = f"{replication.name}, engine's seed {replication.seed}: {failed}"
+    return text if failed.__cause__ is None else f"{text}:\n{told(failed.__cause__)}"
 
 
 def _refusal(plan: str, path: str, message: str) -> Problem:
