@@ -13,7 +13,6 @@ from typing import Any
 import numba
 import numpy as np
 from numba.core import types
-from numba.core.errors import NumbaError as NumbaError
 from numba.core.datamodel import register_default
 from numba.core.datamodel.models import RecordModel
 from numba.extending import overload_method
@@ -22,7 +21,14 @@ import marqueue._core as _core
 from marqueue.programs.interface import Program
 
 PACKET = np.dtype(
-    [("size", "i8"), ("flow", "i8"), ("seq", "i8"), ("ecn", "i8"), ("dscp", "i8"), ("sojourn", "f8")],
+    [
+        ("size", "i8"),
+        ("flow", "i8"),
+        ("seq", "i8"),
+        ("ecn", "i8"),
+        ("dscp", "i8"),
+        ("sojourn", "f8"),
+    ],
     align=True,
 )
 """``PacketRecord`` of the engine."""
@@ -78,8 +84,8 @@ class Code:
 
 
 def compile_program(program: Program) -> Code:
-    """Compiles the hooks of a class. Raises numba.core.errors.NumbaError, or TypeError for a
-    variable that is no number."""
+    """Compiles the hooks of a class. Raises errors of Numba, or TypeError for a variable that
+    is no number."""
     variables = _variables(program)
     own = numba.from_dtype(np.dtype([(name, "f8") for name in variables], align=True))
     self_, packet, queue = (

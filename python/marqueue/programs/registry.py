@@ -164,15 +164,17 @@ def describe(name: str, values: Mapping[str, Any]) -> Description:
     """
     program, given = _program(name, values)
     # Numba is an extra, and its import takes a second.
-    from marqueue.programs.compiled import NumbaError, compile_program
+    from marqueue.programs.compiled import compile_program
 
     key = name, str(values["sha256"])
     with _COMPILING:
         if key not in _CODES:
             try:
                 _CODES[key] = compile_program(program)
-            except (NumbaError, TypeError) as error:
-                raise ProgramError(f"{name}: Numba cannot compile it:\n{error}") from None
+            # Numba raises errors of many kinds, among them KeyError for an unknown variable.
+            except Exception as error:
+                said = "".join(traceback.format_exception_only(error)).strip()
+                raise ProgramError(f"{name}: Numba cannot compile it:\n{said}") from None
         code = _CODES[key]
     variables = {**code.variables, **{each: float(given[each]) for each in program.parameters}}
     order = list(variables)

@@ -203,7 +203,9 @@ def _control() -> dict[str, Any]:
     """The congestion control: one of the engine's, or a program."""
     [declared] = [spec for spec in parameters.tcp_declarations() if spec.name == "control"]
     described = _value(declared)
-    return {"anyOf": [{"enum": described.pop("enum")}, _program("A congestion control")]} | described
+    return {
+        "anyOf": [{"enum": described.pop("enum")}, _program("A congestion control")]
+    } | described
 
 
 def _transport() -> dict[str, Any]:
