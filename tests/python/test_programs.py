@@ -1,4 +1,4 @@
-"""AQMs and congestion controls that are classes in Python (docs/python-programs.md)."""
+"""AQMs and congestion controls that are classes in Python (docs/howto/python-programs.md)."""
 
 import subprocess
 from collections.abc import Callable

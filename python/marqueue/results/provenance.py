@@ -16,7 +16,7 @@ from marqueue.errors import RunError
 from marqueue.scenario.model import Scenario
 
 
-SLOW = 1.5e-6
+SLOW = 3e-6
 """Seconds a packet from which a program in Python is called slow."""
 SLOW_AT_ALL = 0.1
 """Seconds below which nobody waits for a program."""
@@ -48,7 +48,7 @@ class Circumstances:
         return [
             f"{name} took {of['seconds'] / of['packets'] * 1e6:.1f} us a packet, "
             f"{min(of['seconds'] / self.cpu_seconds, 1):.0%} of the run's CPU time; "
-            "jit=True or Rust makes it faster (docs/python-programs.md)."
+            "jit=True or Rust makes it faster (docs/howto/python-programs.md)."
             for name, of in (self.programs or {}).items()
             if of["seconds"] > SLOW * of["packets"] and of["seconds"] > SLOW_AT_ALL
         ]

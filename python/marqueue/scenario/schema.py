@@ -165,7 +165,7 @@ def _program(what: str) -> dict[str, Any]:
         "type": ["string", "object"],
         "title": "class in Python",
         "description": f"{what} that is a class in Python, in a file beside the scenario "
-        "(docs/python-programs.md). Further keys are its parameters.",
+        "(docs/howto/python-programs.md). Further keys are its parameters.",
         "properties": {
             "name": name,
             DIGEST: {
