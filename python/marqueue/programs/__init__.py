@@ -1,4 +1,6 @@
-"""One's own AQMs as classes in Python: what such a class consists of, and the files that hold them.
+"""One's own AQMs and congestion controls as classes in Python: what such a class consists of, and
+the files that hold them.
 
-A scenario names the class of a file beside it: ``aqm = "python:mine.py:Mine"`` (docs/howto/python-programs.md).
+A scenario names the class of a file beside it: ``aqm = "python:mine.py:Mine"``
+(docs/howto/python-programs.md).
 """

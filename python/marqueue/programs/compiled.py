@@ -1,8 +1,8 @@
-"""AQMs that Numba compiles (``marqueue.aqm(jit=True)``) to functions of C, which the engine calls without the
-interpreter (``crates/py/src/program/compiled.rs``).
+"""AQMs that Numba compiles (``marqueue.aqm(jit=True)``) to functions of C, which the engine calls
+without the interpreter (``crates/py/src/program/compiled.rs``).
 
-Inside compiled hooks, ``self`` is a record of floating-point numbers: the parameters, the probes, and
-the numbers that the class has as attributes. ``packet`` and ``queue`` are records too.
+Inside compiled hooks, ``self`` is a record of floating-point numbers: the parameters, the probes,
+and the numbers that the class has as attributes. ``packet`` and ``queue`` are records too.
 """
 
 import ctypes
@@ -12,9 +12,10 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 from numba.core import types
-from numba.core.datamodel import register_default
 from numba.core.datamodel.models import RecordModel
+from numba.core.datamodel.registry import register_default
 from numba.extending import overload_method
 
 import marqueue._core as _core
@@ -49,7 +50,7 @@ QUEUE = np.dtype(
 """``QueueRecord`` of the engine."""
 
 
-class QueueType(types.Record):  # type: ignore[misc]
+class QueueType(types.Record):
     """The type of ``queue``: a record with a method."""
 
 
@@ -57,7 +58,7 @@ register_default(QueueType)(RecordModel)
 _uniform = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_size_t)(_core.uniform_address())
 
 
-@overload_method(QueueType, "uniform")  # type: ignore[untyped-decorator]
+@overload_method(QueueType, "uniform")
 def _queue_uniform(queue: Any) -> Any:
     def uniform(queue: Any) -> Any:
         return _uniform(queue.stream)
@@ -66,8 +67,8 @@ def _queue_uniform(queue: Any) -> Any:
 
 
 def _queue_type() -> QueueType:
-    plain = numba.from_dtype(QUEUE)
-    fields = [(name, each._asdict()) for name, each in plain.fields.items()]
+    plain: Any = numba.from_dtype(QUEUE)
+    fields: Any = [(name, each._asdict()) for name, each in plain.fields.items()]
     return QueueType(fields, plain.size, plain.aligned)
 
 
@@ -76,7 +77,7 @@ class Code:
     """The compiled hooks of a class."""
 
     addresses: tuple[int, int, int, int]
-    """Of start, on_arrival, on_departure and on_timer; 0 for a hook that the class does not have."""
+    """Of start, on_arrival, on_departure and on_timer; 0 for one that the class does not have."""
     variables: Mapping[str, float]
     """The variables of a new object, in the order of the record."""
     hooks: tuple[Any, ...]
@@ -89,7 +90,8 @@ def compile_program(program: Program) -> Code:
     variables = _variables(program)
     own = numba.from_dtype(np.dtype([(name, "f8") for name in variables], align=True))
     self_, packet, queue = (
-        types.CPointer(each) for each in (own, numba.from_dtype(PACKET), _queue_type())
+        types.CPointer(each)  # type: ignore[no-untyped-call]
+        for each in (own, numba.from_dtype(PACKET), _queue_type())
     )
     now = types.float64
     deciding = types.int64(packet, queue, self_, now)
@@ -116,7 +118,7 @@ def _variables(program: Program) -> dict[str, float]:
     wrong += [name for name, each in program.parameters.items() if each.choices]
     if wrong:
         raise TypeError(f"{program.cls.__name__}.{wrong[0]}: expected a number with jit=True")
-    return {name: 0.0 for name in program.parameters} | {
+    return dict.fromkeys(program.parameters, 0.0) | {
         name: float(value) for name, value in own.items()
     }
 
@@ -145,7 +147,7 @@ def _compiled(cls: type, name: str, signature: Any, text: str) -> Any:
         return None
     scope: dict[str, Any] = {
         "method": numba.njit(method),
-        "carray": numba.carray,
+        "carray": carray,
         "nan": float("nan"),
     }
     exec(text, scope)

@@ -20,8 +20,8 @@ from functools import partial
 from typing import Any, TypeVar, overload
 
 PASS, MARK, DROP = 0, 1, 2
-"""What ``on_arrival`` and ``on_departure`` return: let the packet pass; signal congestion, by CE or by
-a drop, as the link's ``signal`` and the packet's ECN field say; drop it."""
+"""What ``on_arrival`` and ``on_departure`` return: let the packet pass; signal congestion, by CE or
+by a drop, as the link's ``signal`` and the packet's ECN field say; drop it."""
 
 VERDICTS = (PASS, MARK, DROP)
 
@@ -57,9 +57,9 @@ def parameter(
 ) -> Any:
     """Declares a parameter of a class: an attribute of its objects.
 
-    The default says what it is: a quantity with a unit (``"15 ms"``; scenarios then write it with a
-    unit, and the attribute is in seconds, bit/s, bytes, packets or 1/s), a number, a flag, or one of
-    ``choices``. Numbers are between ``at_least`` and ``at_most``, both included.
+    The default says what it is: a quantity with a unit (``"15 ms"``; scenarios then write it with
+    a unit, and the attribute is in seconds, bit/s, bytes, packets or 1/s), a number, a flag, or one
+    of ``choices``. Numbers are between ``at_least`` and ``at_most``, both included.
     """
     return Parameter(default, doc, at_least, at_most, tuple(choices), source)
 
@@ -93,10 +93,10 @@ class Program:
 
     def begin(self, values: Mapping[str, object]) -> object:
         """A new object with these values of its parameters."""
-        made = self.cls.__new__(self.cls)
+        made: Any = object.__new__(self.cls)
         for name, value in values.items():
             setattr(made, name, value)
-        made.__init__()  # type: ignore[misc]
+        made.__init__()
         return made
 
 
@@ -109,13 +109,13 @@ def aqm(cls: C | None = None, /, *, jit: bool = False) -> C | Callable[[C], C]:
 
     Its hooks, of which it has at least ``on_arrival`` or ``on_departure``:
 
-    - ``start(self, queue)``: the queue is empty, and the time is 0. Returns the seconds to the first
-      call of ``on_timer``, or None.
-    - ``on_arrival(self, packet, queue, now)``: a packet arrives and is not in the queue yet. Returns
-      :data:`PASS`, :data:`MARK` or :data:`DROP`. A packet that does not fit is dropped whatever it
-      returns.
-    - ``on_departure(self, packet, queue, now)``: a packet leaves the queue. Returns the same; a drop
-      is one at the head of the queue.
+    - ``start(self, queue)``: the queue is empty, and the time is 0. Returns the seconds to the
+      first call of ``on_timer``, or None.
+    - ``on_arrival(self, packet, queue, now)``: a packet arrives and is not in the queue yet.
+      Returns :data:`PASS`, :data:`MARK` or :data:`DROP`. A packet that does not fit is dropped
+      whatever it returns.
+    - ``on_departure(self, packet, queue, now)``: a packet leaves the queue. Returns the same; a
+      drop is one at the head of the queue.
     - ``on_timer(self, queue, now)``: returns the seconds to its next call, or None.
 
     ``packet`` has ``size`` (bytes), ``flow``, ``seq``, ``ecn``, ``dscp`` and, at a departure,
@@ -145,9 +145,9 @@ def congestion_control(cls: C, /) -> C:
 
     Slow start, loss recovery and when the window comes down are those of every control. Its hooks:
 
-    - ``on_ack(self, flow, now)``: new data was acknowledged in congestion avoidance. Returns the new
-      congestion window in segments, at least 1; or that and a pacing rate in bit/s, which is used
-      where the transport paces (``pacing = "window"``).
+    - ``on_ack(self, flow, now)``: new data was acknowledged in congestion avoidance. Returns the
+      new congestion window in segments, at least 1; or that and a pacing rate in bit/s, which is
+      used where the transport paces (``pacing = "window"``).
     - ``on_loss(self, flow)``: a loss was detected or the retransmission timer has expired. Returns
       the new window. What is sent next follows from it as under every control, with what is in
       flight (RFC 5681, equation (4)).

@@ -16,8 +16,8 @@ from typing import Any
 
 import marqueue._core as _core
 from marqueue.errors import MarqueueError
-from marqueue.programs.interface import Program
 from marqueue.programs.interface import VERDICTS as VERDICTS
+from marqueue.programs.interface import Program
 
 PREFIX = "python:"
 EXPECTED = (

@@ -15,7 +15,6 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.scenario.model import Scenario
 
-
 SLOW = 3e-6
 """Seconds a packet from which a program in Python is called slow."""
 SLOW_AT_ALL = 0.1

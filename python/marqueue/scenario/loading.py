@@ -42,7 +42,8 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
 
 
 Completion = Callable[[dict[str, Any], Path, str], dict[str, Any]]
-"""Adds to the tables of a scenario what is in files of a folder; called with the origin for messages."""
+"""Adds to the tables of a scenario what is in files of a folder; called with the origin too, for
+messages."""
 
 
 def _from_text(

@@ -54,6 +54,7 @@ def _read_in(value: object, folder: Path, path: str, problems: list[Problem]) ->
         case str() if is_program(value) and path.endswith(_KEYS):
             return _with_digest({"name": value}, value, folder, path, problems)
         case {"name": str(name)} if is_program(name) and path.endswith(_KEYS):
+            assert isinstance(value, dict)
             return _with_digest(value, name, folder, path, problems)
         case dict():
             return {
@@ -70,7 +71,7 @@ _KEYS = (".aqm", ".control")
 
 
 def _with_digest(
-    table: Mapping[str, Any], name: str, folder: Path, path: str, problems: list[Problem]
+    table: Mapping[Any, Any], name: str, folder: Path, path: str, problems: list[Problem]
 ) -> dict[str, Any]:
     try:
         digest = read_program(name, folder)
@@ -151,8 +152,8 @@ def known_declarations(name: str, sha256: str) -> tuple[Declaration, ...]:
 def read_program_table(
     value: str | Mapping[str, object], kind: str
 ) -> tuple[str, dict[str, Value]]:
-    """Name and keys as a scenario has them, from a name alone or a table. ``kind`` is what the class
-    must be. Raises Refused."""
+    """Name and keys as a scenario has them, from a name alone or a table. ``kind`` is what the
+    class must be. Raises Refused."""
     table: dict[str, Any] = {"name": value} if isinstance(value, str) else dict(value)
     where = () if isinstance(value, str) else ("name",)
     name = str(table.pop("name"))

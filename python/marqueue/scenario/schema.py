@@ -17,7 +17,6 @@ from marqueue.scenario.qdisc import DEFAULT_KERNEL, KEYS, NAMES
 from marqueue.scenario.stack import MODEL
 from marqueue.units import TIME, Quantity
 
-
 PROGRAM = r"^python:[^/\\:]+\.py:[A-Za-z_]\w*$"
 """The name of a class in Python."""
 
