@@ -202,6 +202,7 @@ def _control() -> dict[str, Any]:
     """The congestion control: one of the engine's, or a program."""
     [declared] = [spec for spec in parameters.tcp_declarations() if spec.name == "control"]
     described = _value(declared)
+    described["description"] += ' Or "python:FILE.py:CLASS", a class in Python.'
     return {
         "anyOf": [{"enum": described.pop("enum")}, _program("A congestion control")]
     } | described
