@@ -18,31 +18,63 @@ from marqueue.simulation.run import run
 
 if TYPE_CHECKING:
     from marqueue.notebook import Lab
+    from marqueue.programs.interface import (
+        CE,
+        DROP,
+        ECT0,
+        ECT1,
+        MARK,
+        NOT_ECT,
+        PASS,
+        aqm,
+        congestion_control,
+        parameter,
+        probe,
+    )
     from marqueue.results import Result
     from marqueue.scenario import Scenario, from_dict, from_toml, load, with_overrides
 
 __version__ = _version()
 
 __all__ = [
+    "CE",
+    "DROP",
+    "ECT0",
+    "ECT1",
+    "MARK",
+    "NOT_ECT",
+    "PASS",
     "Lab",
     "MarqueueError",
     "MissingExtra",
     "Result",
     "Scenario",
     "ScenarioError",
+    "aqm",
+    "congestion_control",
     "from_dict",
     "from_toml",
     "load",
+    "parameter",
+    "probe",
     "run",
     "with_overrides",
 ]
+
+
+_OF_PROGRAMS = (
+    *("CE", "DROP", "ECT0", "ECT1", "MARK", "NOT_ECT", "PASS"),
+    *("aqm", "congestion_control", "parameter", "probe"),
+)
+"""What classes that are AQMs are written with."""
 
 
 def __getattr__(name: str) -> Any:
     """Imports a public name on first use (PEP 562)."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    places = {"Result": "marqueue.results", "Lab": "marqueue.notebook"}
+    programs = dict.fromkeys(_OF_PROGRAMS, "marqueue.programs.interface")
+    places = {"Result": "marqueue.results", "Lab": "marqueue.notebook", **programs}
     module = places.get(name, "marqueue.scenario")
     return getattr(import_module(module), name)
 

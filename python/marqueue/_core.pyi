@@ -27,6 +27,69 @@ class TraceFull(Exception):
 class GuestFailed(Exception):
     """A kernel of a run died, hung, or broke a protocol."""
 
+class ProgramFailed(Exception):
+    """A program of the user's broke off; the cause is the error that it raised, if it did."""
+
+def uniform_address() -> int:
+    """The address of the function of C behind ``queue.uniform()`` in compiled hooks."""
+
+@final
+class Packet:
+    """The packet that a hook of a program decides about."""
+
+    size: int
+    """Bytes."""
+    flow: int
+    """The index of its flow."""
+    seq: int
+    """Its sequence number."""
+    ecn: int
+    """The two bits of the ECN field."""
+    dscp: int
+    """Its code point."""
+    sojourn: float
+    """Time in the queue, s; 0 at an arrival."""
+
+@final
+class Queue:
+    """The queue that a program manages."""
+
+    packets: int
+    """Packets in it, without the arriving or departing one."""
+    bytes: int
+    """Bytes in it, counted the same way."""
+    delay: float
+    """Age of its oldest packet, s."""
+    rate: float
+    """Rate of the server behind it, bit/s."""
+    mean_packet: int
+    """Usual size of a data packet, bytes."""
+    limit: float
+    """The buffer, in packets of this size."""
+    is_full: bool
+    """Would the packet that arrives overflow the buffer?"""
+    def uniform(self) -> float:
+        """The next number of the queue's own random stream, uniform on [0, 1)."""
+
+@final
+class Flow:
+    """The flow that a congestion control decides about."""
+
+    cwnd: float
+    """Congestion window, segments."""
+    ssthresh: float
+    """Slow-start threshold, segments."""
+    acked: float
+    """Segments that the acknowledgement newly reports; 0 at a congestion signal."""
+    outstanding: float
+    """Segments that were outstanding before it."""
+    rtt: float
+    """The latest round-trip time, s; 0 before the first."""
+    srtt: float
+    """The smoothed round-trip time, s; 0 before the first."""
+    segment: int
+    """Payload of a segment, bytes."""
+
 class Cancelled(Exception):
     """A run that was cancelled."""
 

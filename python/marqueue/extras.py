@@ -17,6 +17,7 @@ EXTRAS = {
     "notebook": ("anywidget",),
     "perfetto": ("perfetto",),
     "metrics": ("prometheus_client",),
+    "numba": ("numba",),
 }
 """The modules of each extra. The extra ``all`` has all of them."""
 

@@ -14,7 +14,7 @@ ROOT = Path(marqueue.__file__).parent
 
 FLOORS = [
     {"errors"},
-    {"units", "extras", "statistics", "kernels"},
+    {"units", "extras", "statistics", "kernels", "programs"},
     {"scenario"},
     {"theory"},
     {"results"},

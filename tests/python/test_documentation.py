@@ -8,6 +8,7 @@ The word behind a block's language says how it is checked:
     toml fragment   loads together with the example "first"; "fragment of NAME", with that example
     csv FILE.csv    a file for the blocks of the page
     python          runs, with the names of the page's blocks above it
+    python FILE.py  a file for the blocks below
     python as root  is only compiled, and what it imports is there
     (a notebook)    each cell of code runs; no output is stored
     rust FILE       a part of this file, which other tests compile; so is c FILE
@@ -49,7 +50,7 @@ OTHER_PROGRAMS = {
 MARKS = {
     "sh": r"|run",
     "toml": r"|\S+\.toml|fragment( of [\w-]+)?",
-    "python": r"|as root",
+    "python": r"|as root|\S+\.py",
     "csv": r"\S+\.csv",
     "text": "",
     "mermaid": "",

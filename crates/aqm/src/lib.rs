@@ -7,6 +7,7 @@
 //! - [`qdisc`]: a discipline ([`Qdisc`]) holds packets. [`SingleQueue`] is first in, first out under one policy.
 //! - [`scheduler`]: [`MultiQueue`] holds one queue for each flow or class; a [`Scheduler`] picks the queue to serve.
 //! - [`Counters`]: the counts of arrivals, departures, drops and marks of a queue.
+//! - [`program`]: a policy that is a program of the user's.
 //! - [`Outside`]: a queue that another program manages, such as a kernel.
 //! - [`algo`]: the algorithms, one file each, and the list of them ([`Discipline`]).
 
@@ -32,6 +33,7 @@ mod likelihood;
 mod outside;
 mod periodic_timer;
 pub mod policy;
+pub mod program;
 pub mod qdisc;
 pub mod queue_protection;
 mod queues;

@@ -140,7 +140,16 @@ impl<A: Aqm> SingleQueue<A> {
     /// If the policy rejects its parameters.
     pub fn new(params: &A::Params, env: Env, rng: Rng) -> Result<Self, ParamError> {
         let policy = A::new(params, &env, &rng, Time::ZERO)?;
-        Ok(Self { policy, queue: Buffer::default(), env, rng, accounting: Accounting::default() })
+        Ok(Self::with_policy(policy, env, rng))
+    }
+
+    /// An empty queue under this policy.
+    pub(crate) fn with_policy(policy: A, env: Env, rng: Rng) -> Self {
+        Self { policy, queue: Buffer::default(), env, rng, accounting: Accounting::default() }
+    }
+
+    pub(crate) fn policy(&self) -> &A {
+        &self.policy
     }
 }
 

@@ -404,6 +404,9 @@ impl Core {
             let outstanding = f64::from(self.flight() + acked);
             let acked = AckedSegments { now: tx.now, config: tx.config, rto: &self.rto, segments, outstanding };
             self.control.on_ack(&mut self.window, &acked);
+            if let Some(rate) = self.control.pacing_rate() {
+                self.set_pacing_rate(rate);
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use marqueue_core::params::ParamError;
 use marqueue_core::{Packet, Time};
 use marqueue_sim::impair::Pipe;
 use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
+use marqueue_sim::programs::NoPrograms;
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;
@@ -373,7 +374,7 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
         let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
         return Err(ParamError::new("per_flow", message));
     }
-    let resource = build_resource(plan, link, seed).map_err(|e| e.within("queue.policy"))?;
+    let resource = build_resource(plan, link, seed, &NoPrograms).map_err(|e| e.within("queue.policy"))?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),

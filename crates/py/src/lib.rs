@@ -9,6 +9,7 @@ mod kernel;
 mod live;
 mod packet_level_chain;
 mod pcapng;
+mod program;
 mod rate_maps;
 mod run;
 mod tcp_sender;
@@ -50,6 +51,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("GuestFailed", m.py().get_type::<run::GuestFailed>())?;
+    m.add("ProgramFailed", m.py().get_type::<run::ProgramFailed>())?;
+    m.add_class::<program::Packet>()?;
+    m.add_function(wrap_pyfunction!(program::uniform_address, m)?)?;
+    m.add_class::<program::Queue>()?;
+    m.add_class::<program::Flow>()?;
     m.add("Cancelled", m.py().get_type::<run::Cancelled>())?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Checks and runs a plan without holding the interpreter lock.
 
 use crate::convert;
+use crate::program::PythonPrograms;
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
 use marqueue_sim::RunError;
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run: path, message.");
 pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw more than fits.");
 pyo3::create_exception!(_core, GuestFailed, PyException, "A kernel of the run failed.");
+pyo3::create_exception!(_core, ProgramFailed, PyException, "A program of the user's broke off.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
 /// Controls a run from another thread.
@@ -81,6 +83,11 @@ pub fn run<'py>(
     kernels: Option<Kernels>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
+    if let Some(programs) = PythonPrograms::of(py, &plan)? {
+        let dict = convert::result(py, run_programs(py, &plan, seed, &control.0, &programs)?)?;
+        dict.set_item("program_costs", programs.costs())?;
+        return Ok(dict);
+    }
     let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels))?;
     convert::result(py, result)
 }
@@ -90,8 +97,25 @@ pub fn run<'py>(
 #[pyo3(signature = (plan_json, seed, kernels=None))]
 pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernels>) -> PyResult<String> {
     let plan = parse(plan_json)?;
-    let result = py.detach(|| run_plan(&plan, seed, &marqueue_sim::Control::default(), kernels))?;
+    let control = marqueue_sim::Control::default();
+    let result = match PythonPrograms::of(py, &plan)? {
+        Some(programs) => run_programs(py, &plan, seed, &control, &programs)?,
+        None => py.detach(|| run_plan(&plan, seed, &control, kernels))?,
+    };
     Ok(marqueue_sim::digest(&result))
+}
+
+/// Runs a plan with programs. If the interpreter runs any of them, its lock is held, and let go between batches of events:
+/// to take it for each call would cost more than the call.
+fn run_programs(
+    py: Python<'_>,
+    plan: &Plan,
+    seed: u64,
+    control: &marqueue_sim::Control,
+    programs: &PythonPrograms,
+) -> PyResult<RunResult> {
+    let run = || marqueue_sim::run_with(plan, seed, control, programs).map_err(refused);
+    programs.outcome(if programs.interpreted { run() } else { py.detach(run) })
 }
 
 fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {
@@ -116,6 +140,7 @@ fn refused(e: RunError) -> PyErr {
     match e {
         RunError::Invalid(e) => PlanError::new_err((e.path, e.message)),
         RunError::Cancelled => Cancelled::new_err("cancelled"),
+        RunError::ProgramFailed => ProgramFailed::new_err(e.to_string()),
         RunError::TraceFull { .. } => TraceFull::new_err(e.to_string()),
     }
 }

@@ -6,12 +6,14 @@ use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::external::{ExternalFlow, Reached};
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{LinkPlan, Plan, QueuePlan};
+use crate::plan::{LinkPlan, Plan, QueuePlan, TransportPlan};
 use crate::plan_check::check_plan;
+use crate::programs::{NoPrograms, Programs, UncheckedPrograms};
 use crate::resource::{Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MAX_ROWS;
-use marqueue_aqm::{Discipline, Env, Outside};
+use marqueue_aqm::{Discipline, Env, Outside, SingleQueue};
+use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
@@ -80,6 +82,8 @@ pub enum RunError {
     Invalid(ParamError),
     /// The run was cancelled.
     Cancelled,
+    /// A program of the user's broke off; who made it knows why.
+    ProgramFailed,
     /// The packet traces exceeded the limit at this time.
     TraceFull {
         /// Simulated time.
@@ -92,6 +96,7 @@ impl fmt::Display for RunError {
         match self {
             RunError::Invalid(e) => e.fmt(f),
             RunError::Cancelled => f.write_str("cancelled"),
+            RunError::ProgramFailed => f.write_str("a program failed"),
             RunError::TraceFull { at } => {
                 let at = at.secs();
                 write!(f, "got more than {MAX_ROWS} rows by {at:.3} s, expected a shorter run or fewer traced links")
@@ -107,7 +112,7 @@ impl std::error::Error for RunError {}
 /// # Errors
 /// Names the first invalid value.
 pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
-    let prepared = check_plan(plan).and_then(|()| prepare(plan, 0)).map_err(RunError::Invalid)?;
+    let prepared = check_plan(plan).and_then(|()| prepare(plan, 0, &UncheckedPrograms)).map_err(RunError::Invalid)?;
     let warnings = plan.links.iter().zip(&prepared.resources).filter_map(|(link, resource)| {
         let warning = resource.as_ref()?.warning()?;
         Some(format!("{}: {warning}.", link.name))
@@ -120,11 +125,24 @@ pub fn check(plan: &Plan) -> Result<Vec<String>, RunError> {
 /// # Errors
 /// If the plan is invalid or the run was cancelled.
 pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunError> {
+    run_with(plan, seed, control, &NoPrograms)
+}
+
+/// The same with programs of the user's.
+///
+/// # Errors
+/// If the plan is invalid, the run was cancelled or a program has failed.
+pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Programs) -> Result<RunResult, RunError> {
     let is_traced = plan.links.iter().any(|l| l.trace);
-    let mut run = Run::new(plan, seed)?;
+    refuse_external(plan).map_err(RunError::Invalid)?;
+    let mut run = Run::build(plan, seed, programs)?;
     loop {
         let events = control.allows(run.engine.processed());
-        if events == 0 || !run.advance(events) {
+        let goes_on = events > 0 && run.advance(events);
+        if programs.have_failed() {
+            return Err(RunError::ProgramFailed);
+        }
+        if !goes_on {
             break;
         }
         control.record(run.engine.now());
@@ -166,8 +184,12 @@ impl Run {
     /// # Errors
     /// If the plan is invalid.
     pub fn with_external_ends(plan: &Plan, seed: u64) -> Result<Run, RunError> {
+        Run::build(plan, seed, &NoPrograms)
+    }
+
+    fn build(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<Run, RunError> {
         check_plan(plan).map_err(RunError::Invalid)?;
-        let prepared = prepare(plan, seed).map_err(RunError::Invalid)?;
+        let prepared = prepare(plan, seed, programs).map_err(RunError::Invalid)?;
         Ok(Run {
             engine: Engine::new(plan, seed, prepared),
             edges: std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect(),
@@ -295,18 +317,20 @@ fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[boo
 }
 
 /// Builds the transport settings, queues and impaired pipes of a plan.
-fn prepare(plan: &Plan, seed: u64) -> Result<PreparedRun, ParamError> {
+fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<PreparedRun, ParamError> {
     let configs = plan
         .transports
         .iter()
         .enumerate()
-        .map(|(i, t)| Config::with_preset(&t.preset, &t.params).map_err(|e| e.within(&format!("transports[{i}]"))))
+        .map(|(i, t)| build_config(t, programs).map_err(|e| e.within(&format!("transports[{i}]"))))
         .collect::<Result<_, _>>()?;
     let resources = plan
         .links
         .iter()
         .enumerate()
-        .map(|(i, link)| build_resource(plan, link, seed).map_err(|e| e.within(&format!("links[{i}].queue.policy"))))
+        .map(|(i, link)| {
+            build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}].queue.policy")))
+        })
         .collect::<Result<_, _>>()?;
     let windows = plan.boundaries.len() + 1;
     let pipes = plan
@@ -318,11 +342,26 @@ fn prepare(plan: &Plan, seed: u64) -> Result<PreparedRun, ParamError> {
     Ok(PreparedRun { configs, resources, pipes })
 }
 
+/// The settings of a transport, with the program that controls it, if it names one.
+fn build_config(transport: &TransportPlan, programs: &impl Programs) -> Result<Config, ParamError> {
+    let mut config = Config::with_preset(&transport.preset, &transport.params)?;
+    config.program = match program_of(&transport.params) {
+        Some(spec) => programs.laws(spec).map_err(|e| e.within("control"))?,
+        None => None,
+    };
+    Ok(config)
+}
+
 /// The queue of `link` with its server, if it has one.
 ///
 /// # Errors
 /// If the AQM is unknown or refuses its parameters.
-pub fn build_resource(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<Resource>, ParamError> {
+pub fn build_resource(
+    plan: &Plan,
+    link: &LinkPlan,
+    seed: u64,
+    programs: &impl Programs,
+) -> Result<Option<Resource>, ParamError> {
     let queue = match &link.queue {
         Some(queue) => queue.clone(),
         None if link.has_queue() => QueuePlan::unlimited(),
@@ -339,6 +378,10 @@ pub fn build_resource(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Option<
     let rng = Rng::named(seed, &format!("link/{}", link.name));
     let discipline = match queue.router {
         Some(_) => Discipline::Outside(Outside::new(env)),
+        None if queue.policy.name.starts_with(PREFIX) => {
+            let program = programs.policy(&queue.policy, &env)?;
+            Discipline::Program(SingleQueue::of_program(program, env, rng))
+        }
         None => Discipline::build(&queue.policy, env, rng)?,
     };
     let meter = Meter::new(discipline.probes(), plan.class_count());

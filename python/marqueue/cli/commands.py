@@ -12,6 +12,11 @@ COMMANDS = {
     "run": Entry("marqueue.cli.run", "run", panel=START),
     "sweep": Entry("marqueue.cli.sweep", "sweep", panel=START),
     "lab": Entry("marqueue.cli.lab", "lab", settings={}, panel=START),
+    "new": Entry(
+        "marqueue.cli.new",
+        "new",
+        help="A working start of one's own AQM or congestion control.",
+    ),
     "check": Entry("marqueue.cli.check", "check"),
     "compare": Entry("marqueue.cli.compare", "compare"),
     "plot": Entry("marqueue.cli.plot", "plot"),

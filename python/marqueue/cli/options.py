@@ -10,6 +10,7 @@ import typer
 from marqueue.cli import complete
 from marqueue.cli.console import say
 from marqueue.errors import RunError
+from marqueue.programs.registry import files_read
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory, claim, claim_next
 from marqueue.scenario import Scenario, load
@@ -188,7 +189,10 @@ def scenario(
     """The scenario of a file with the overrides of options. Raises ScenarioError."""
     given = {"seed": seed, "replications": replications}
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
-    return load(file, [*(set_ or ()), *overrides])
+    found = load(file, [*(set_ or ()), *overrides])
+    for each in files_read():
+        say(f"Note: {each} is a program in Python. It can do whatever you can do.")
+    return found
 
 
 def limits(max_events: int | None, max_time: str | None, max_memory: str | None) -> Limits:

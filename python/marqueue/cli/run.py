@@ -165,6 +165,8 @@ def _print_result(result: Result, directory: OutputDirectory, json: bool) -> Non
     provenance = result.provenance
     if provenance.stopping and not provenance.stopping["met"]:
         say(f"Warning: {provenance.stopping_remark}")
+    for each in provenance.circumstances.slow_programs:
+        say(f"Warning: {each}")
     if provenance.partial_remark:
         say(f"Error: {provenance.partial_remark}")
     if json:

@@ -29,6 +29,12 @@ class GuestError(RunError):
     exit_code = 1
 
 
+class BrokenProgram(RunError):
+    """A program of the user's raised an error in a run, or returned nonsense."""
+
+    exit_code = 1
+
+
 class ResultError(MarqueueError):
     """A directory is not an output of marqueue, or its files have changed since they were
     written."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import tomli_w
 
+from marqueue.programs.registry import is_program
 from marqueue.reports.builder import Cell, Report
 from marqueue.reports.reproduction_command import run_command
 from marqueue.results import Result
@@ -16,6 +17,7 @@ from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.result_warnings import MOST_LISTED, has_spread_rtts, listed, route_rtts
 from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
+from marqueue.scenario.program import DIGEST, known_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
 #: Fields of the provenance in the report. Machine and times are left out, so that two runs of the
@@ -190,6 +192,9 @@ def settings(page: Report, result: Result) -> None:
             continue
         otherwise = f"preset {transport['preset']}"
         rows = _rows(tcp_declarations(), transport["values"], planned["params"], otherwise)
+        control = planned["params"].get("control")
+        if isinstance(control, Mapping):
+            _policy(page, f"{control['name']} as control of {name}", control)
         page.table(SETTINGS, rows, f"Transport {name}", folded=True)
 
 
@@ -218,8 +223,13 @@ SETTINGS = ("Parameter", "Value", "Set by", "Meaning")
 
 def _policy(page: Report, title: str, policy: Mapping[str, Any]) -> None:
     """Adds all parameters of an AQM, and of AQMs inside it."""
-    declared = aqms()[policy["name"]].params
     given = policy["params"]
+    if is_program(policy["name"]):
+        declared = known_declarations(policy["name"], given[DIGEST])
+        digest = [DIGEST, given[DIGEST], "its file", "SHA-256 of the source in Python"]
+        page.table(SETTINGS, [*_rows(declared, given, given, "default"), digest], title)
+        return
+    declared = aqms()[policy["name"]].params
     if not declared:
         page.text(f"{title} has no parameters.")
         return

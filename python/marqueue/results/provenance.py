@@ -15,6 +15,11 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.scenario.model import Scenario
 
+SLOW = 3e-6
+"""Seconds a packet from which a program in Python is called slow."""
+SLOW_AT_ALL = 0.1
+"""Seconds below which nobody waits for a program."""
+
 
 @dataclass(frozen=True)
 class Circumstances:
@@ -32,6 +37,20 @@ class Circumstances:
     """CPU time of the engine over all replications, including a pilot."""
     from_checkpoints: int
     """Replications, or points of a sweep, that came from the checkpoints of an interrupted run."""
+    programs: dict[str, dict[str, float]] | None = None
+    """For each program in Python that the interpreter ran: the ``packets`` (or acknowledgements)
+    that it decided about, and about how many ``seconds`` of CPU time it took."""
+
+    @property
+    def slow_programs(self) -> list[str]:
+        """A remark on each program that took more than :data:`SLOW` a packet."""
+        return [
+            f"{name} took {of['seconds'] / of['packets'] * 1e6:.1f} us a packet, "
+            f"{min(of['seconds'] / self.cpu_seconds, 1):.0%} of the run's CPU time; "
+            "jit=True or Rust makes it faster (docs/howto/python-programs.md)."
+            for name, of in (self.programs or {}).items()
+            if of["seconds"] > SLOW * of["packets"] and of["seconds"] > SLOW_AT_ALL
+        ]
 
 
 @dataclass(frozen=True)
@@ -175,7 +194,11 @@ def describe(
 
 
 def here(
-    started_at: str, wall_seconds: float, cpu_seconds: float, from_checkpoints: int
+    started_at: str,
+    wall_seconds: float,
+    cpu_seconds: float,
+    from_checkpoints: int,
+    programs: dict[str, dict[str, float]] | None = None,
 ) -> Circumstances:
     """The circumstances of a run on this machine; times in s."""
     return Circumstances(
@@ -191,6 +214,7 @@ def here(
         wall_seconds=wall_seconds,
         cpu_seconds=cpu_seconds,
         from_checkpoints=from_checkpoints,
+        programs=programs,
     )
 
 

@@ -18,6 +18,7 @@ import tomli_w
 
 from marqueue.errors import ResultError
 from marqueue.extras import require
+from marqueue.programs.registry import sources
 from marqueue.results import labels, pcapng, tables, trace_tables
 from marqueue.results.columns import Raw
 from marqueue.results.congestion_windows import cwnd_tables
@@ -282,6 +283,8 @@ class Result(ResultData):
         (directory / "scenario.toml").write_text(text, encoding="utf-8")
         write_json(directory / "plan.json", self.plan, sort_keys=False)
         write_json(directory / "summary.json", self.summary())
+        for file, source in sources(self.scenario).items():
+            (directory / file).write_bytes(source.encode())
         if add is not None:
             add(directory)
         provenance = dataclasses.asdict(self.provenance)

@@ -9,6 +9,7 @@ from marqueue.scenario.fields import AUTO
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.plan_links import link_entry
 from marqueue.scenario.plan_traffic import group_entries
+from marqueue.scenario.program import plan_parameters
 from marqueue.scenario.topology_expansion import network
 from marqueue.statistics.mser_batches import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration
@@ -126,6 +127,10 @@ def _transport(c: Compilation, index: int, name: str) -> Plan:
     c.origins[f"transports.{index}"] = f"transport.{name}"
     transport = c.scenario.transport[name]
     plan: Plan = {"preset": transport.preset, "params": dict(transport.params)}
+    if transport.program is not None:
+        program, given = transport.program
+        params = plan_parameters(program, given)
+        plan["params"]["control"] = {"name": program, "params": params}
     if transport.stack is not None:
         plan["stack"] = transport.stack.plan(transport.params)
     return plan

@@ -20,11 +20,14 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from marqueue.errors import show, unknown
+from marqueue.programs.interface import AQM, CONTROL
+from marqueue.programs.registry import is_program
 from marqueue.scenario import parameters
 from marqueue.scenario.catalogue import timestamps_bytes
 from marqueue.scenario.dscp import DSCP_SCHEMA, read_dscp
 from marqueue.scenario.key_descriptions import key_descriptions
 from marqueue.scenario.parameters import Refused, Value
+from marqueue.scenario.program import read_program_table
 from marqueue.scenario.qdisc import is_qdisc, read_qdisc
 from marqueue.scenario.stack import KEYS, PRESET, Stack, read_stack
 from marqueue.units import Clock, Duration, Frequency, Packets, Quantity, Rate, Size
@@ -220,7 +223,7 @@ class Declared(ABC):
 @dataclass(frozen=True)
 class Aqm(Declared):
     """The name of an AQM and its given parameters, in the engine's units; or a qdisc of a kernel
-    (``linux:fq_codel``) with its keys as given."""
+    (``linux:fq_codel``) or a program (``python:mine.py:Mine``) with its keys as given."""
 
     name: str
     params: Mapping[str, Value] = field(default_factory=dict)
@@ -233,14 +236,18 @@ class Aqm(Declared):
     @classmethod
     def read(cls, value: object) -> Self:
         """Reads a name or a table."""
-        if is_qdisc(value["name"] if isinstance(value, Mapping) and "name" in value else value):
+        name = value["name"] if isinstance(value, Mapping) and "name" in value else value
+        if is_qdisc(name):
             assert isinstance(value, str | Mapping)
             return cls(*read_qdisc(value))
+        if is_program(name):
+            assert isinstance(value, str | Mapping)
+            return cls(*read_program_table(value, AQM))
         return cls(*parameters.read_policy(value))
 
     def table(self) -> dict[str, Any]:
         """The table with name and parameters, as in a scenario file."""
-        if is_qdisc(self.name):
+        if is_qdisc(self.name) or is_program(self.name):
             return {"name": self.name, **self.params}
         return parameters.write_policy(self.name, self.params)
 
@@ -275,6 +282,9 @@ class Transport(Declared):
     params: Mapping[str, Value] = field(default_factory=dict)
     stack: Stack | None = None
     """The kernel in which the flows end; None for models."""
+    program: tuple[str, Mapping[str, Value]] | None = None
+    """The congestion control that is a program, and its keys as given; None for one of the
+    engine's."""
 
     @classmethod
     def of(cls, preset: str | None = None, **params: object) -> Self:
@@ -286,24 +296,32 @@ class Transport(Declared):
         """Reads a table."""
         if not isinstance(value, Mapping):
             raise Refused([((), f"got {show(value)}, expected a table of TCP's settings")])
+        value, program = _without_program(value)
         stack = read_stack(value)
+        if stack is not None and program is not None:
+            expected = "expected one that the kernel has, as congestion_control"
+            raise Refused([(("control",), f"got {program[0]}, {expected}")])
         preset = value.get("preset", "rfc" if stack is None else PRESET)
         known = parameters.tcp_presets()
         if not isinstance(preset, str) or preset not in known:
             raise Refused([(("preset",), unknown(preset, known))])
         given = {key: each for key, each in value.items() if key not in ("preset", *KEYS)}
         params = parameters.read_all(parameters.tcp_declarations(), given, "TCP", KEYS)
-        return cls(preset, params, stack)
+        return cls(preset, params, stack, program)
 
     def table(self) -> dict[str, Any]:
         """The table with preset and parameters, as in a scenario file."""
         declared = parameters.tcp_declarations()
         table = {"preset": self.preset} | parameters.write_all(declared, self.params)
+        if self.program is not None:
+            name, given = self.program
+            table["control"] = {"name": name, **given}
         return table if self.stack is None else table | self.stack.table()
 
     def resolved(self) -> dict[str, Value]:
         """The effective value of every parameter."""
-        return parameters.resolved_tcp(self.preset, self.params)
+        values = parameters.resolved_tcp(self.preset, self.params)
+        return values if self.program is None else values | {"control": self.program[0]}
 
     @property
     def wire_bytes(self) -> int:
@@ -311,3 +329,20 @@ class Transport(Declared):
         values = self.resolved()
         header = float(str(values["header"])) + timestamps_bytes() * bool(values["timestamps"])
         return int(float(str(values["segment"])) + header * bool(values["count_header"]))
+
+
+def _without_program(
+    table: Mapping[str, Any],
+) -> tuple[Mapping[str, Any], tuple[str, Mapping[str, Value]] | None]:
+    """A table of [transport] without the program that is its control, and that program."""
+    control = table.get("control")
+    name = control.get("name") if isinstance(control, Mapping) else control
+    if not is_program(name):
+        return table, None
+    assert isinstance(control, str | Mapping)
+    try:
+        program = read_program_table(control, CONTROL)
+    except Refused as refused:
+        problems = [(("control", *where), message) for where, message in refused.problems]
+        raise Refused(problems) from None
+    return {key: each for key, each in table.items() if key != "control"}, program

@@ -1,6 +1,6 @@
 """Reading scenarios from files, texts and dicts, with overrides of single values."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from marqueue.scenario.compiler import compile
 from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
+from marqueue.scenario.program import with_programs
 from marqueue.scenario.source_text import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
@@ -28,7 +29,7 @@ def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
     0.005
     """
     folder = Path() if origin_of(path) != str(path) else Path(path).parent
-    return _from_text(read_scenario(path), overrides, origin_of(path), folder)
+    return _from_text(read_scenario(path), overrides, origin_of(path), folder, with_programs)
 
 
 def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario") -> Scenario:
@@ -37,15 +38,30 @@ def from_toml(text: str, overrides: Iterable[str] = (), origin: str = "scenario"
     ``overrides`` are as for :func:`load`; ``origin`` begins each error message. Raises
     ScenarioError.
     """
-    return _from_text(text, overrides, origin, Path())
+    return _from_text(text, overrides, origin, Path(), None)
 
 
-def _from_text(text: str, overrides: Iterable[str], origin: str, folder: Path) -> Scenario:
+Completion = Callable[[dict[str, Any], Path, str], dict[str, Any]]
+"""Adds to the tables of a scenario what is in files of a folder; called with the origin too, for
+messages."""
+
+
+def _from_text(
+    text: str, overrides: Iterable[str], origin: str, folder: Path, complete: Completion | None
+) -> Scenario:
     try:
         data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
-    return from_dict(with_columns(data, folder, origin), overrides, origin)
+    data = with_columns(data, folder, origin)
+    if complete is not None:
+        try:
+            for override in overrides:
+                data = _override(data, override)
+        except ScenarioError as error:
+            raise ScenarioError(error.problems, origin) from None
+        data, overrides = complete(data, folder, origin), ()
+    return from_dict(data, overrides, origin)
 
 
 def from_dict(

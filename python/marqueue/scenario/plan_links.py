@@ -1,11 +1,13 @@
 """The links and CPUs of a plan."""
 
 from marqueue.errors import show, unknown
+from marqueue.programs.registry import is_program
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.fields import Aqm
 from marqueue.scenario.network import OneWay
 from marqueue.scenario.plan_router import router_entry
+from marqueue.scenario.program import plan_parameters
 from marqueue.scenario.qdisc import is_qdisc
 from marqueue.scenario.topology import AnyLink
 from marqueue.units import Duration, Quantity, Size
@@ -58,8 +60,11 @@ def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: 
     c.origins[f"{queue}.mean_packet"] = f"{path}.packet"
     usual = table.packet.base if table.packet else c.packet(c.scenario.traffic[0])
     is_kernel = is_qdisc(aqm.name)
+    params = {} if is_kernel else dict(aqm.params)
+    if is_program(aqm.name):
+        params = plan_parameters(aqm.name, aqm.params)
     plan: Plan = {
-        "policy": {"name": aqm.name, "params": {} if is_kernel else dict(aqm.params)},
+        "policy": {"name": aqm.name, "params": params},
         "limit": {"bytes" if isinstance(buffer, Size) else "packets": buffer.base},
         "signal": table.signal,
         "mean_packet": usual,

@@ -12,9 +12,13 @@ from marqueue.scenario.dscp import DSCP_SCHEMA
 from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
+from marqueue.scenario.program import DIGEST
 from marqueue.scenario.qdisc import DEFAULT_KERNEL, KEYS, NAMES
 from marqueue.scenario.stack import MODEL
 from marqueue.units import TIME, Quantity
+
+PROGRAM = r"^python:[^/\\:]+\.py:[A-Za-z_]\w*$"
+"""The name of a class in Python."""
 
 
 class _Generator(GenerateJsonSchema):
@@ -43,7 +47,7 @@ def schema() -> dict[str, Any]:
     document["title"] = "marqueue scenario"
     definitions = document.setdefault("$defs", {})
     definitions["Aqm"] = _named(parameters.aqms())
-    definitions["Aqm"]["oneOf"] += _qdiscs()
+    definitions["Aqm"]["oneOf"] += [*_qdiscs(), _program("An AQM")]
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
     definitions["RateLaw"] = _named(parameters.rate_laws())
@@ -153,6 +157,26 @@ def _qdiscs() -> list[dict[str, Any]]:
     return [{"enum": NAMES}, table]
 
 
+def _program(what: str) -> dict[str, Any]:
+    """The name of a class in Python, or a table with it."""
+    name = {"type": "string", "pattern": PROGRAM, "examples": ["python:mine.py:Mine"]}
+    return name | {
+        "type": ["string", "object"],
+        "title": "class in Python",
+        "description": f"{what} that is a class in Python, in a file beside the scenario "
+        "(docs/howto/python-programs.md). Further keys are its parameters.",
+        "properties": {
+            "name": name,
+            DIGEST: {
+                "type": "string",
+                "pattern": "^[0-9a-f]{64}$",
+                "description": "The SHA-256 that the file must have.",
+            },
+        },
+        "required": ["name"],
+    }
+
+
 def _stack() -> dict[str, Any]:
     """The keys of transports whose flows end in kernels."""
     return {
@@ -174,6 +198,16 @@ def _stack() -> dict[str, Any]:
     }
 
 
+def _control() -> dict[str, Any]:
+    """The congestion control: one of the engine's, or a program."""
+    [declared] = [spec for spec in parameters.tcp_declarations() if spec.name == "control"]
+    described = _value(declared)
+    described["description"] += ' Or "python:FILE.py:CLASS", a class in Python.'
+    return {
+        "anyOf": [{"enum": described.pop("enum")}, _program("A congestion control")]
+    } | described
+
+
 def _transport() -> dict[str, Any]:
     """A table with a preset and parameters that differ from it."""
     preset = {
@@ -186,6 +220,7 @@ def _transport() -> dict[str, Any]:
         "description": "Settings of TCP.",
         "properties": {"preset": preset}
         | _stack()
-        | {spec.name: _value(spec) for spec in parameters.tcp_declarations()},
+        | {spec.name: _value(spec) for spec in parameters.tcp_declarations()}
+        | {"control": _control()},
         "additionalProperties": False,
     }

@@ -39,7 +39,7 @@ class AnyLink(Impairments):
     queue is unlimited and not measured."""
     aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM: its name, or a table with its name and parameters; by default droptail. "linux:" and
-    the name of a qdisc stand for that of a kernel."""
+    the name of a qdisc stand for that of a kernel, "python:FILE.py:CLASS" for a class in Python."""
     signal: Signal = "ecn"
     """How a mark reaches the sender. drop: by loss. ecn: by CE, or by loss if the packet is not
     ECN-capable. ecn-only: by CE; packets that are not ECN-capable pass unmarked."""

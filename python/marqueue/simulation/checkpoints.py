@@ -68,6 +68,8 @@ class Replication:
     max_events: int | None = None
     kernels: tuple[Kernel, ...] = ()
     """The kernels that the plan names."""
+    name: str = ""
+    """Of the scenario, for messages."""
 
     @property
     def plan_digest(self) -> str:

@@ -160,6 +160,7 @@ def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
             scenario.duration.seconds,
             limits.max_events,
             kernels,
+            scenario.name,
         )
         for r in range(scenario.replications)
     ]
@@ -167,6 +168,17 @@ def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
 
 def _is_cut(outcome: Outcome) -> bool:
     return bool(outcome.raw["ended"] < outcome.raw["edges"][-1])
+
+
+def _program_costs(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]] | None:
+    """What programs in Python cost over all replications; None without any."""
+    costs: dict[str, dict[str, float]] = {}
+    for each in outcomes:
+        for name, packets, seconds in each.raw.get("program_costs", ()):
+            of = costs.setdefault(name, {"packets": 0, "seconds": 0.0})
+            of["packets"] += packets
+            of["seconds"] += seconds
+    return costs or None
 
 
 def _result(
@@ -208,6 +220,7 @@ def _result(
             time.perf_counter() - spent.started,
             sum(each.cpu_seconds for each in spent.outcomes),
             sum(each.from_checkpoint for each in spent.outcomes),
+            _program_costs(spent.outcomes),
         ),
         cut.as_dict() if cut else None,
         stopping,

@@ -7,6 +7,7 @@ use crate::algorithm::Algorithm;
 use crate::dual_queue::DualQueue;
 use crate::outside::Outside;
 use crate::policy::{Aqm, Env};
+use crate::program::ProgramPolicy;
 use crate::qdisc::{EnqueueOutcome, FromSpec, Qdisc, QueueStatus, SingleQueue};
 use crate::scheduler::{self, MultiQueue, Scheduler};
 use alloc::{string::String, vec::Vec};
@@ -81,12 +82,13 @@ macro_rules! disciplines {
         }
     };
     (@all $($variant:ident : $discipline:ty),* $(,)?) => {
-        /// Any discipline of the list, or a queue outside the simulator.
+        /// Any discipline of the list, a queue outside the simulator, or one under a program of the user's.
         #[allow(missing_docs)]
         #[derive(Debug)]
         pub enum Discipline {
             $($variant($discipline),)*
             Outside(Outside),
+            Program(SingleQueue<ProgramPolicy>),
         }
 
         impl Discipline {
@@ -107,6 +109,7 @@ macro_rules! disciplines {
                 match self {
                     $(Self::$variant(_) => <$discipline as Algorithm>::NAME,)*
                     Self::Outside(_) => "outside",
+                    Self::Program(_) => ProgramPolicy::NAME,
                 }
             }
 
@@ -115,6 +118,7 @@ macro_rules! disciplines {
                 match self {
                     $(Self::$variant(_) => <$discipline as Algorithm>::PROBES,)*
                     Self::Outside(_) => &[],
+                    Self::Program(queue) => queue.program_probes(),
                 }
             }
 
@@ -133,6 +137,7 @@ macro_rules! disciplines {
                 match $this {
                     $(Discipline::$variant($q) => $body,)*
                     Discipline::Outside($q) => $body,
+                    Discipline::Program($q) => $body,
                 }
             };
         }

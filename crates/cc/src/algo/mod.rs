@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::law_list::{window_laws, Law};
 use crate::path_model::PathModel;
+use crate::program::ProgramWindowLaw;
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
 use marqueue_core::Time;
 
@@ -13,11 +14,18 @@ macro_rules! laws {
         /// The state of whichever law it is, dispatched by a branch. Behind a pointer: a flow whose law remembers
         /// nothing is smaller by a tenth, and allocates nothing.
         #[derive(Clone, Debug)]
-        pub enum AnyWindowLaw { $($(#[doc = $doc])+ $law(Box<$module::$law>)),* }
+        pub enum AnyWindowLaw {
+            $($(#[doc = $doc])+ $law(Box<$module::$law>),)*
+            /// A program of the user's.
+            Program(Box<ProgramWindowLaw>),
+        }
 
         impl AnyWindowLaw {
             /// The law that the settings ask for.
             pub fn new(config: &Config) -> AnyWindowLaw {
+                if let Some(program) = &config.program {
+                    return AnyWindowLaw::Program(Box::new(ProgramWindowLaw::new(program)));
+                }
                 match config.control { $(Law::$law => AnyWindowLaw::$law(Default::default()),)* }
             }
         }
@@ -25,7 +33,10 @@ macro_rules! laws {
         /// Forwards to whichever law it is.
         macro_rules! each {
             ($this:expr, $l:ident => $body:expr) => {
-                match $this { $(AnyWindowLaw::$law($l) => $body,)* }
+                match $this {
+                    $(AnyWindowLaw::$law($l) => $body,)*
+                    AnyWindowLaw::Program($l) => $body,
+                }
             };
         }
     };
@@ -38,6 +49,15 @@ impl AnyWindowLaw {
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         each!(self, l => l.on_ack(window, acked))
+    }
+
+    /// The pacing rate that a program sets, segments/s.
+    #[inline]
+    pub fn pacing_rate(&self) -> Option<f64> {
+        match self {
+            AnyWindowLaw::Program(program) => program.pacing_rate(),
+            _ => None,
+        }
     }
 
     /// See [`WindowLaw::decrease`].

@@ -5,8 +5,9 @@ use super::choices::*;
 use super::Params;
 use crate::law_list::{EchoMode, Law};
 use crate::preset::preset;
+use crate::program::{program_of, Control};
 use marqueue_core::params::{ParamError, ParamSet, ParamValues};
-use marqueue_core::{Dur, Ecn, Time};
+use marqueue_core::{Dur, Ecn, Time, Value};
 
 /// Settings of TCP as the sender and the receiver use them: converted to segments, nanoseconds and bytes once, not at
 /// every packet.
@@ -26,6 +27,8 @@ pub struct Config {
     pub ecn_reduction_base: EcnReductionBase,
     /// How the window grows and what a congestion signal leaves of it.
     pub control: Law,
+    /// A program that decides in place of that law.
+    pub program: Option<Control>,
     /// A model of the path sets window and pacing rate.
     pub by_model: bool,
     /// What an ECN echo means under that law.
@@ -222,6 +225,7 @@ impl From<&Params> for Config {
                 chosen => chosen,
             },
             control,
+            program: None,
             by_model: control.has_model(),
             echo: control.echo(),
             feedback: if accecn && p.ecn_peer == EcnPeer::Same { EchoMode::Counted } else { control.echo() },
@@ -302,13 +306,18 @@ impl From<&Params> for Config {
 }
 
 impl Config {
-    /// A preset with some values of its own.
+    /// A preset with some values of its own. A program that they name as the congestion control is the caller's to put in
+    /// (`program`).
     ///
     /// # Errors
     /// If the preset is unknown or a value is refused.
     pub fn with_preset(name: &str, values: &ParamValues) -> Result<Config, ParamError> {
         let mut all = preset(name)?;
         all.extend(values.clone());
+        if program_of(values).is_some() {
+            // What a law decides besides the window is Reno's.
+            all.insert("control".into(), Value::Choice("reno".into()));
+        }
         let params = Params::from_values(&all)?;
         if params.window_scale.fract() != 0.0 {
             return Err(ParamError::new(
