@@ -6,7 +6,7 @@ import pytest
 import marqueue as package
 from marqueue.papers import PAPERS
 from marqueue.papers.chokew import experiment_6
-from marqueue.papers.chokew.queue_shares import Recorded, overflow_share, queue_share
+from marqueue.papers.chokew.queue_shares import Recorded, overflow_share, queue_share, recorded
 from marqueue.papers.chokew.setups import udp, under
 from marqueue.papers.claims import read_claims
 from marqueue.papers.quantity import Quantities
@@ -49,26 +49,30 @@ def test_a_scheme_that_leaves_a_flow_next_to_nothing_starves_it():
 
 
 @pytest.fixture(scope="module")
-def recorded() -> Result:
+def traced_run() -> Result:
     traced = [*SHORT, "topology.bottleneck.trace=true"]
     return package.run(under("chokew", {1.0: 20}, udp(2), overrides=traced), replications=1)
 
 
-def test_recorded_packets_are_those_of_the_queue(recorded: Result):
-    everyone = Recorded(recorded, 0, ["level 1", "udp"])
-    waiting = everyone.waiting(30.0, 60.0, everyone.own)
-    [window] = recorded.link().windows(1)
+def test_recorded_packets_are_those_of_the_queue(traced_run: Result):
+    everyone = Recorded(traced_run, 0)
+    own, flows = everyone.of(["level 1", "udp"])
+    assert flows == 22
+    waiting = everyone.waiting(own)
+    [window] = traced_run.link().windows(1)
     mean = np.arange(len(window.queue)) @ window.queue / window.seconds
     assert waiting == pytest.approx(mean, rel=1e-3)
 
 
-def test_shares_of_all_flows_sum_to_the_queue(recorded: Result):
-    tcp, cbr = (queue_share(recorded, "", [group]).values for group in ("level 1", "udp"))
+def test_shares_of_all_flows_sum_to_the_queue(traced_run: Result):
+    tcp, cbr = (
+        queue_share(recorded(traced_run), "", [group]).values for group in ("level 1", "udp")
+    )
     assert 20 * tcp + 2 * cbr == pytest.approx(np.ones((1, 1)))
 
 
-def test_overflows_of_all_flows_are_those_of_the_link(recorded: Result):
-    [share] = overflow_share(recorded, "", ["level 1", "udp"]).values[:, 0]
-    windows = recorded.link().windows()
+def test_overflows_of_all_flows_are_those_of_the_link(traced_run: Result):
+    [share] = overflow_share(recorded(traced_run), "", ["level 1", "udp"]).values[:, 0]
+    windows = traced_run.link().windows()
     [merged] = windows
     assert share == pytest.approx(merged.drops["overflow"] / merged.arrivals)

@@ -212,10 +212,23 @@ def test_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Pat
     assert simulator.simulated == 2 * (counts[0] - 10)
 
 
-def test_the_quick_form_looks_once():
+def test_the_quick_form_looks_once_unless_more_is_asked_for():
     assert Form(quick=True).looks == (4,)
     assert Form(quick=True).confidence == pytest.approx(0.95)
+    assert Form(quick=True, most_replications=16).looks == (4, 8, 16)
     assert Form(most_replications=10).looks == (10,)
+    assert Form().looks == (10, 20, 40)
+
+
+@pytest.mark.parametrize(("number", "seconds"), [("10", 26.0), ("delay", 20.0)])
+def test_runs_of_the_quick_form_may_be_shorter(number: str, seconds: float):
+    drq = PAPERS["drq"]
+    choice = drq.main_choice(number)
+    quick, full = (
+        scenarios_of(drq, number, choice, Form(quick), 4).values() for quick in (True, False)
+    )
+    assert {each.duration.seconds for each in quick} == {seconds}
+    assert {each.duration.seconds for each in full} == {40.0 if number == "10" else seconds}
 
 
 def test_verdicts_under_each_reading_are_in_summary_and_pages(tmp_path: Path):

@@ -11,9 +11,10 @@ import pytest
 
 import marqueue as package
 from marqueue.papers import PAPERS
+from marqueue.papers.cases import scenarios_of
 from marqueue.papers.claims import read_claims
 from marqueue.papers.ledger import read_ledger, read_reference
-from marqueue.papers.paper import theory_alone
+from marqueue.papers.paper import Form, theory_alone
 from marqueue.papers.readings import Choice, choices
 from marqueue.papers.verdict import judge
 from marqueue.scenario import load, with_overrides
@@ -194,8 +195,8 @@ CHOICES = [
 def test_every_claim_and_every_note_can_be_evaluated(key: str, experiment: str, choice: Choice):
     paper = PAPERS[key]
     one = {
-        name: package.run(with_overrides(scenario, CUT_SHORT.get(key, [])), replications=1)
-        for name, scenario in paper.experiment(experiment).setups(choice).items()
+        name: package.run(with_overrides(scenario, CUT_SHORT.get(key, [])))
+        for name, scenario in scenarios_of(paper, experiment, choice, Form(quick=True), 1).items()
     }
     quantities = paper.experiment(experiment).measure(one, choice)
     for of, each in CLAIMS:

@@ -10,7 +10,7 @@ from marqueue.cli.console import output, print_json, progress_bar, resumable, sa
 from marqueue.errors import MarqueueError, unknown
 from marqueue.extras import require
 from marqueue.papers import PAPERS
-from marqueue.papers.paper import FULL, MOST, QUICK, Form
+from marqueue.papers.paper import MOST, QUICK, Form
 from marqueue.papers.readings import MAIN, choices
 from marqueue.simulation.checkpoints import Checkpoints
 
@@ -53,7 +53,10 @@ def paper_run(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="Fewer replications: faster, with wider intervals."),
+        typer.Option(
+            "--quick",
+            help="Fewer replications, and some runs shorter: faster, with wider intervals.",
+        ),
     ] = False,
     readings: Annotated[
         str,
@@ -70,11 +73,10 @@ def paper_run(
         int | None,
         typer.Option(
             "--most-replications",
-            min=FULL,
             metavar="N",
-            help="Without --quick, set-ups whose comparisons are not decided run again with twice "
-            "the replications, until they are decided or have N.",
-            show_default=str(MOST),
+            help="Set-ups whose comparisons are not decided, under any reading that is asked for, "
+            "run again with twice the replications, until they are decided or have N.",
+            show_default=f"{MOST}; with --quick {QUICK}",
         ),
     ] = None,
     jobs: options.Jobs = None,
@@ -99,12 +101,12 @@ def paper_run(
     for each in chosen:
         if each not in PAPERS[key].experiments:
             raise MarqueueError(f"experiment of {key}: {unknown(each, PAPERS[key].experiments)}")
-    if quick and most_replications is not None:
+    form = Form(quick, readings, most_replications)
+    if most_replications is not None and most_replications < form.first:
         raise MarqueueError(
-            f"--most-replications: got {most_replications} with --quick, whose set-ups have "
-            f"{QUICK} replications; expected one of the two"
+            f"--most-replications: got {most_replications}, expected at least {form.first}, with "
+            f"which the {'quick' if quick else 'full'} form begins"
         )
-    form = Form(quick, readings, most_replications or MOST)
     # A wrong reading is told before the directory is claimed.
     choices(PAPERS[key].readings, chosen, readings)
     # Matplotlib takes longer to load than other commands take to run.

@@ -13,7 +13,7 @@ from marqueue.papers.quantity import Quantities, Runs
 from marqueue.papers.readings import Choice
 from marqueue.papers.verdict import Judgement, judge
 from marqueue.results import Result
-from marqueue.scenario import Scenario
+from marqueue.scenario import Scenario, with_overrides
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.run import run_each
@@ -136,10 +136,14 @@ def scenarios_of(
 ) -> dict[str, Scenario]:
     """The scenarios of an experiment under a choice, by name, with their replications."""
     experiment = paper.experiment(number)
-    each = {
-        name: replicated(scenario, replications)
-        for name, scenario in experiment.setups(choice).items()
-    }
+    setups = experiment.setups(choice)
+    if form.quick:
+        setups = {
+            name: with_overrides(scenario, changes) if changes else scenario
+            for name, scenario in setups.items()
+            for changes in [experiment.quick(scenario)]
+        }
+    each = {name: replicated(scenario, replications) for name, scenario in setups.items()}
     return each if form.quick else each | dict(experiment.full(choice))
 
 

@@ -9,7 +9,7 @@ from marqueue import __version__
 from marqueue.papers.beside import beside
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.ledger import Note
-from marqueue.papers.paper import MOST
+from marqueue.papers.paper import Form
 from marqueue.papers.readings import MAIN, NOTHING, Reading
 from marqueue.papers.reproduction import Reproduction
 from marqueue.papers.verdict import COUNTED, ORDER, Decision, counted
@@ -202,8 +202,9 @@ def command(of: Reproduction) -> str:
     readings = [] if of.form.readings == MAIN else ["--readings", of.form.readings]
     form = of.form
     quick = ["--quick"] * form.quick
-    most = [] if form.quick or form.most_replications == MOST else [str(form.most_replications)]
-    options = [*quick, *readings, *(f"--most-replications {each}" for each in most)]
+    usual = form.looks == Form(form.quick).looks
+    most = [] if usual else [f"--most-replications {form.looks[-1]}"]
+    options = [*quick, *readings, *most]
     words = ["marqueue", "paper", "run", of.paper.key, *numbers, *options]
     return " ".join(words)
 

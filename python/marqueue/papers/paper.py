@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 #: Replications of every set-up in the quick form, and at first in the full form.
 QUICK, FULL = 4, 10
 #: In the full form, replications at most of a set-up whose comparisons are not decided with fewer.
-#: They double from :data:`FULL`, which makes three looks. Four times the replications halve an
+#: They double from the first, which makes three looks. Four times the replications halve an
 #: interval; what is not decided then is too near to its bound for any affordable number.
 MOST = 40
 #: Probability that the interval of a comparison misses the true value at any look.
@@ -41,20 +41,24 @@ class Form:
     """How a paper is reproduced."""
 
     quick: bool = False
-    """Whether set-ups have fewer replications."""
+    """Whether set-ups have fewer replications, and some are shorter (:attr:`Experiment.quick`)."""
     readings: str = MAIN
     """How what the paper leaves open is read, as for :func:`marqueue.papers.readings.choices`."""
-    most_replications: int = MOST
-    """Replications at most of a set-up in the full form."""
+    most_replications: int | None = None
+    """Replications at most of a set-up, at least those of the first look; by default :data:`MOST`
+    in the full form, and no more than the first in the quick form."""
+
+    @property
+    def first(self) -> int:
+        """Replications of every set-up at the first look."""
+        return QUICK if self.quick else FULL
 
     @property
     def looks(self) -> tuple[int, ...]:
         """Numbers of replications with which comparisons are judged, in order."""
-        if self.quick:
-            return (QUICK,)
-        looks = [FULL]
-        while looks[-1] < self.most_replications:
-            looks.append(min(2 * looks[-1], self.most_replications))
+        looks, most = [self.first], self.most_replications or (QUICK if self.quick else MOST)
+        while looks[-1] < most:
+            looks.append(min(2 * looks[-1], most))
         return tuple(looks)
 
     @property
@@ -83,6 +87,8 @@ class Experiment:
     full: Callable[[Choice], Mapping[str, Scenario]] = lambda _choice: {}
     """Additional scenarios of the full form, by name, each with its own number of replications:
     they take too long for the quick form."""
+    quick: Callable[[Scenario], Sequence[str]] = lambda _scenario: ()
+    """What a set-up has different in the quick form, as overrides: a shorter run."""
     found: Sequence[str] = ()
     """Conclusions, in paragraphs, for experiments beyond the paper."""
 

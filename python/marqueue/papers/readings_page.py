@@ -36,12 +36,16 @@ def readings_page(summary: Mapping[str, Any], paper: Paper, verdicts: str) -> st
     labels = {n: [each.label for each in every] for n, every in asked.items() if len(every) > 1}
     claims = [each for each in summary["claims"] if each["experiment"] in labels]
     quick = "--quick " if summary["quick"] else ""
+    first, *later = summary["looks"]
+    more = f" --most-replications {later[-1]}" if later else ""
+    added = f", and up to {later[-1]} while comparisons are not decided under one" if later else ""
     lines = [
         f"# {paper.title}: verdicts under each reading",
         "",
         "What the paper leaves open is read in the main way and in each alternative way, one at a "
-        f"time. These are the verdicts of `marqueue paper run {paper.key} {quick}--readings all`, "
-        f"with {summary['replications']} replications of every set-up. The [page of verdicts]"
+        "time. These are the verdicts of "
+        f"`marqueue paper run {paper.key} {quick}--readings all{more}`, "
+        f"with {first} replications of every set-up{added}. The [page of verdicts]"
         f"({verdicts}) says what each reading means; it has more replications of the main "
         f"readings, which decide more. Numbers count comparisons: {COUNTED}.",
         "",

@@ -265,6 +265,7 @@ class Reproduction:
             "quick": self.form.quick,
             "readings": self.form.readings,
             "replications": self.replications[-1],
+            "looks": list(self.form.looks),
             "seed": self.seed,
             "experiments": list(self.runs),
             "verdicts": dict(sorted(self.counts.items())),

@@ -13,12 +13,13 @@ from marqueue.papers.chokew.measures import (
     swept,
     total,
 )
-from marqueue.papers.chokew.queue_shares import overflow_share, queue_share
+from marqueue.papers.chokew.queue_shares import overflow_share, queue_share, recorded
 from marqueue.papers.chokew.setups import (
     PAPERS_UDP,
     WINDOWS_UDP,
     label,
     level,
+    shorter,
     udp,
     under,
     varied,
@@ -100,10 +101,10 @@ def measure(runs: Runs, choice: Choice) -> Quantities:
     out["p0"] = swept(runs, names, VARIABLE, mean_of, "CHOKeW", "p0", "p0", judged)
     out["p0.blocks"] = swept(runs, names, VARIABLE, share_above, "CHOKeW", "p0", BLOCKS, judged)
     traced = runs[TRACED]
-    tcp = [group for group in traced.groups if group != "udp"]
-    out["queue-share.udp"] = queue_share(traced, "UDP", ["udp"])
-    out["queue-share.tcp"] = queue_share(traced, "TCP", tcp)
-    out["overflow.tcp"] = overflow_share(traced, "TCP", tcp)
+    tcp, packets = [group for group in traced.groups if group != "udp"], recorded(traced)
+    out["queue-share.udp"] = queue_share(packets, "UDP", ["udp"])
+    out["queue-share.tcp"] = queue_share(packets, "TCP", tcp)
+    out["overflow.tcp"] = overflow_share(packets, "TCP", tcp)
     return out
 
 
@@ -141,4 +142,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

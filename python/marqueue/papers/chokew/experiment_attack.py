@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, swept
-from marqueue.papers.chokew.setups import BESIDE_UDP, label, udp, under
+from marqueue.papers.chokew.setups import BESIDE_UDP, label, shorter, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -95,6 +95,7 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
     found=(
         "Protection works by flow id, so an attacker can avoid it with many ids. A few ids are "
         "blocked altogether, and get less than with a queue for each flow. As ids are added each "

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.chokew.measures import of_flows, of_link, swept
-from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, udp, under
+from marqueue.papers.chokew.setups import BESIDE_UDP, label, level, shorter, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -89,6 +89,7 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
     found=(
         "With a queue for each flow a flow gets its fair share, however much it sends, and the "
         "delay is the shortest. CHOKeW does not give fair shares: a flow of constant rate that "

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from marqueue.papers.chokew.measures import delay_by_littles_law, mean_of, of_flows, of_link, swept
-from marqueue.papers.chokew.setups import BESIDE_UDP, level, udp, under
+from marqueue.papers.chokew.setups import BESIDE_UDP, level, shorter, udp, under
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs
@@ -286,4 +286,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -20,48 +20,54 @@ LINK = "bottleneck"
 class Recorded:
     """The packets of one replication at the link, in the order of time."""
 
-    def __init__(self, run: Result, replication: int, groups: Sequence[str]) -> None:
-        flows, trace = run.flows, run.to_arrow("trace")
-        of_groups = pc.is_in(flows["group"].cast(pa.string()), value_set=pa.array(groups))
-        own = flows.filter(pc.and_(pc.equal(flows["replication"], replication), of_groups))
-        self.flows = len(own)
-        """Number of flows of the groups."""
+    def __init__(self, run: Result, replication: int) -> None:
+        trace = run.to_arrow("trace")
         here = pc.and_(pc.equal(trace["replication"], replication), pc.equal(trace["link"], LINK))
         kept = trace.filter(here)
         self.t: Floats = kept["t"].to_numpy()
-        self.own = np.isin(kept["flow"].to_numpy(), own["flow"].to_numpy())
-        """Whether a packet is of the groups."""
+        self.begin, self.end = run.span(len(run.edges) - 2)
+        """The last window, s."""
         self.arrives = pc.equal(kept["kind"], "arrive").to_numpy()
         self.leaves = pc.is_in(kept["kind"], value_set=pa.array(["drop", "depart"])).to_numpy()
         self.overflows = pc.fill_null(pc.equal(kept["reason"], "overflow"), False).to_numpy()
+        self._flow = kept["flow"].to_numpy()
+        self._flows = run.flows.filter(pc.equal(run.flows["replication"], replication))
 
-    def waiting(self, begin: float, end: float, of: Chosen) -> float:
-        """The mean number of these packets in the queue from ``begin`` to ``end``, s."""
+    def of(self, groups: Sequence[str]) -> tuple[Chosen, int]:
+        """Whether each packet is of these groups, and the number of their flows."""
+        group = self._flows["group"].cast(pa.string())
+        own = self._flows["flow"].filter(pc.is_in(group, value_set=pa.array(groups)))
+        return np.isin(self._flow, own.to_numpy()), len(own)
+
+    def waiting(self, of: Chosen) -> float:
+        """The mean number of these packets in the queue in the last window."""
         # A packet that is dropped on arrival comes and goes at the same time.
         step = self.arrives.astype(float) - self.leaves
         t, held = self.t, np.cumsum(step * of)
-        inside = (begin <= t) & (t < end)
-        times: Floats = np.append(t[inside], end)
-        return float(held[inside] @ np.diff(times) / (end - times[0]))
+        inside = (self.begin <= t) & (t < self.end)
+        times: Floats = np.append(t[inside], self.end)
+        return float(held[inside] @ np.diff(times) / (self.end - times[0]))
 
 
-def queue_share(run: Result, of: str, groups: Sequence[str]) -> Quantity:
+def recorded(run: Result) -> list[Recorded]:
+    """The packets of each replication: millions, so that they are taken from the table once."""
+    return [Recorded(run, replication) for replication in range(run.replications)]
+
+
+def queue_share(every: Sequence[Recorded], of: str, groups: Sequence[str]) -> Quantity:
     """The share of a flow of these groups in the queue, in the last window."""
-    begin, end = run.span(len(run.edges) - 2)
     values = []
-    for r in range(run.replications):
-        each = Recorded(run, r, groups)
-        every = each.waiting(begin, end, np.ones_like(each.own))
-        values.append(each.waiting(begin, end, each.own) / every / each.flows)
+    for each in every:
+        own, flows = each.of(groups)
+        values.append(each.waiting(own) / each.waiting(np.ones_like(own)) / flows)
     return single("Share of the queue, a flow", of, values)
 
 
-def overflow_share(run: Result, of: str, groups: Sequence[str]) -> Quantity:
+def overflow_share(every: Sequence[Recorded], of: str, groups: Sequence[str]) -> Quantity:
     """The share of the arrivals of these groups that are lost to a full buffer, in the whole
     run."""
     values = []
-    for r in range(run.replications):
-        each = Recorded(run, r, groups)
-        arrived = (each.own & each.arrives).sum()
-        values.append((each.own & each.overflows).sum() / arrived)
+    for each in every:
+        own, _ = each.of(groups)
+        values.append((own & each.overflows).sum() / (own & each.arrives).sum())
     return single("Share of arrivals lost to a full buffer", of, values)

@@ -21,7 +21,7 @@ from marqueue.papers.drq.measures import (
     total,
 )
 from marqueue.papers.drq.optimum import sharing
-from marqueue.papers.drq.setups import SCHEMES, label, parking_lot, round_trip, varied
+from marqueue.papers.drq.setups import SCHEMES, label, parking_lot, round_trip, shorter, varied
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
@@ -157,4 +157,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

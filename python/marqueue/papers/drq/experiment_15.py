@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
-from marqueue.papers.drq.setups import SCHEMES, edge, label, round_trip
+from marqueue.papers.drq.setups import SCHEMES, edge, label, round_trip, shorter
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -54,4 +54,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import quotient, swept, total
-from marqueue.papers.drq.setups import round_trip, two_edges
+from marqueue.papers.drq.setups import round_trip, shorter, two_edges
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -48,4 +48,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

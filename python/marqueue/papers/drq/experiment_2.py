@@ -17,7 +17,7 @@ from marqueue.papers.drq.measures import (
     swept,
 )
 from marqueue.papers.drq.optimum import sharing
-from marqueue.papers.drq.setups import ECN, dumbbell, group, label
+from marqueue.papers.drq.setups import ECN, dumbbell, group, label, shorter
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
@@ -147,4 +147,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

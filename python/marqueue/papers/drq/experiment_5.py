@@ -15,7 +15,16 @@ from marqueue.papers.drq.measures import (
     over_optimum,
     quotient,
 )
-from marqueue.papers.drq.setups import CLASSES, ECN, SCHEMES, VARIED, dumbbell, label, varied
+from marqueue.papers.drq.setups import (
+    CLASSES,
+    ECN,
+    SCHEMES,
+    VARIED,
+    dumbbell,
+    label,
+    shorter,
+    varied,
+)
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
@@ -106,4 +115,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -15,7 +15,7 @@ from marqueue.papers.drq.measures import (
     share,
     swept,
 )
-from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, group, label, table
+from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, group, label, shorter, table
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
@@ -106,4 +106,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -22,7 +22,7 @@ from marqueue.papers.drq.measures import (
     swept,
 )
 from marqueue.papers.drq.optimum import sharing
-from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, table
+from marqueue.papers.drq.setups import CLASSES, SCHEMES, dumbbell, label, shorter, table
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, single
@@ -151,4 +151,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

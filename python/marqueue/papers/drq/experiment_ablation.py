@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.experiment_10 import AXIS, GROUPS, RATES, THROUGH, VARIABLE
 from marqueue.papers.drq.measures import name, named, quotient, swept, total
-from marqueue.papers.drq.setups import label, parking_lot
+from marqueue.papers.drq.setups import label, parking_lot, shorter
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -55,4 +55,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
-from marqueue.papers.drq.setups import CLASSES, dumbbell
+from marqueue.papers.drq.setups import CLASSES, dumbbell, shorter
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -50,4 +50,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import line, of_link, optima, quotient, rate
-from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes
+from marqueue.papers.drq.setups import CLASSES, ECN, dumbbell, group, schemes, shorter
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
@@ -90,4 +90,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

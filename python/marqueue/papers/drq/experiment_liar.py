@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import line, optima, quotient, rate, share
-from marqueue.papers.drq.setups import CLASSES, EACH, dumbbell, group
+from marqueue.papers.drq.setups import CLASSES, EACH, dumbbell, group, shorter
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs, side_by_side
@@ -75,4 +75,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.figures import beside_optimum, use_of_both
 from marqueue.papers.drq.measures import classes, name, named, optima
-from marqueue.papers.drq.setups import dumbbell, group
+from marqueue.papers.drq.setups import dumbbell, group, shorter
 from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -62,4 +62,5 @@ EXPERIMENT = Experiment(
     setups=setups,
     measure=measure,
     draw=draw,
+    quick=shorter,
 )
