@@ -232,6 +232,10 @@ impl Core {
             }
             self.cwr_pending = false;
         }
+        // Linux's tcp_push; only its receiver looks at it.
+        if tx.config.quick_acks && seq > 0 && seq + 1 == self.limit {
+            flags |= Flags::PSH;
+        }
         let ect = self.is_ect(tx.config, seq, new);
         if ect {
             flags |= Flags::ANSWERS_CE;

@@ -152,6 +152,8 @@ pub struct Config {
     pub rtt_samples: RttSamples,
     /// Most segments in order that one acknowledgement is sent for.
     pub ack_every: u8,
+    /// The receiver acknowledges some segments at once, as Linux; never, where it does so with all.
+    pub quick_acks: bool,
 }
 
 /// INIT_CWND and MIN_CWND of LEDBAT, segments (RFC 6817, 2.5).
@@ -297,6 +299,7 @@ impl From<&Params> for Config {
             growth_counts: p.growth_counts,
             rtt_samples: if rack { p.rtt_samples } else { RttSamples::Acknowledgements },
             ack_every: p.ack_every as u8,
+            quick_acks: p.quick_acks && p.delayed_ack > 0.0,
         }
     }
 }
