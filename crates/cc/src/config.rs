@@ -32,8 +32,9 @@ marqueue_core::params! {
         flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, sections 2, 3.1 and 4.3" },
         /// Reduce ssthresh again at a timeout during loss recovery or during a window reduction for ECN.
         timeout_cuts_again: bool { default: true, source: "RFC 5681, section 4.3; Linux, tcp_enter_loss" },
-        /// Count whole segments where the window is cut: of the window, and of what is left.
-        whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers" },
+        /// Count whole segments where the window is cut: of the window, and of what is left; under dctcp of what is taken, and
+        /// alpha in units of 1/1024. Under reno and dctcp the window grows by one for as many as it has whole ones.
+        whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers; dctcp_ssthresh, dctcp_update_alpha" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
         cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5.1" },
         /// Under cubic, the share of the window that a congestion signal leaves.
