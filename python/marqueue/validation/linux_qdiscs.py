@@ -80,6 +80,7 @@ class QdiscCase:
                 "duration": "6 s" if self.by_packet else "25 s",
                 "warmup": "0 s" if self.by_packet else "5 s",
                 "replications": 1 if self.by_packet else REPLICATIONS,
+                "sample": "100 ms",
                 "topology": {
                     "kind": "dumbbell",
                     "rtts": ["20 ms"],
