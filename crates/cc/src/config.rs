@@ -162,6 +162,8 @@ marqueue_core::params! {
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
         /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
+        /// Which connections whose SYN timed out start with a window of one segment.
+        lost_syn_window: LostSynWindow { default: LostSynWindow::Always, source: "RFC 5681, section 3.1; Linux, tcp_init_transfer" },
         /// Which round-trip times are measured; segments has its effect under loss_detection rack.
         rtt_samples: RttSamples { default: RttSamples::Acknowledgements, source: "RFC 6298, section 4; RFC 7323, appendix G; Linux, tcp_ack_update_rtt" },
         /// Granularity of the clock that measures round-trip times.

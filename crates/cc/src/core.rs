@@ -7,7 +7,7 @@
 
 use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, DctcpEct, Dialect, GrowthCounts, WindowValidation};
+use crate::config::{Config, DctcpEct, Dialect, GrowthCounts, LostSynWindow, WindowValidation};
 use crate::law_list::EchoMode;
 use crate::pacing::Pacing;
 use crate::rto::Rto;
@@ -346,8 +346,9 @@ impl Core {
         }
         self.window.cwnd = tx.config.initial_window;
         if self.syn_lost {
-            // RFC 5681, section 3.1.
-            self.window.cwnd = 1.0;
+            if tx.config.lost_syn_window == LostSynWindow::Always || self.counts.retransmits > 1 {
+                self.window.cwnd = 1.0;
+            }
             self.rto.reset_after_lost_syn(tx.config);
         }
         self.negotiate_ecn(tx.config, ack);

@@ -55,6 +55,7 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("slow_start", "hystart"),
             choice("after_idle", "decay"),
             choice("lost_syn_rto", "unmeasured"),
+            choice("lost_syn_window", "repeated"),
             flag("timeout_cuts_again", false),
             flag("whole_segments", true),
             flag("cubic_reno_rate", false),

@@ -71,3 +71,17 @@ impl WindowLaw for Dctcp {
         *self = Dctcp { alpha, acked: 0, marked: 0, window_end: echoed.max };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::in_units;
+
+    #[test]
+    fn alpha_is_rounded_as_in_linux() {
+        let after = |alpha: f64, m| in_units(alpha / 1024.0, 1.0 / 16.0, m) * 1024.0;
+        // 1024 / 16 = 64 less; 64 m more, of which a third is 21.
+        assert_eq!([after(1024.0, 0.0), after(1024.0, 1.0), after(1024.0, 1.0 / 3.0)], [960.0, 1024.0, 981.0]);
+        // 17 / 16 is rounded to 1; below 16 all of it goes.
+        assert_eq!([after(17.0, 0.0), after(15.0, 0.0), after(15.0, 0.5)], [16.0, 0.0, 32.0]);
+    }
+}

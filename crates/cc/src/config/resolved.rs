@@ -140,6 +140,8 @@ pub struct Config {
     pub handshake: bool,
     /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
     pub lost_syn_rto: LostSynRto,
+    /// Which of them start with a window of one segment.
+    pub lost_syn_window: LostSynWindow,
     /// Granularity of the clock that measures round-trip times.
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
@@ -293,6 +295,7 @@ impl From<&Params> for Config {
             initial_rto: Dur::from_secs(p.initial_rto),
             handshake: p.handshake,
             lost_syn_rto: p.lost_syn_rto,
+            lost_syn_window: p.lost_syn_window,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
             probe_ack_delay: Dur::from_secs(p.probe_ack_delay.unwrap_or(p.delayed_ack)),
