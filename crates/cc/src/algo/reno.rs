@@ -22,9 +22,10 @@ impl WindowLaw for Reno {
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         let whole = acked.config.counted(window.cwnd);
         window.cwnd += (acked.segments / whole).min(1.0);
-        // n times 1/n may be a little less than one.
-        if acked.config.whole_segments && window.cwnd.ceil() - window.cwnd < 1e-9 {
-            window.cwnd = window.cwnd.ceil();
+        // n times 1/n may be a little less than one, or more.
+        let nearest = window.cwnd.round();
+        if acked.config.whole_segments && (window.cwnd - nearest).abs() < 1e-9 {
+            window.cwnd = nearest;
         }
     }
 
