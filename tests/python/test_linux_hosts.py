@@ -362,15 +362,17 @@ def until(true: object, seconds: float = 60) -> None:
 
 
 @contextmanager
-def started(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+def started(
+    tmp_path: Path, given: Scenario | None = None, guests: int = 2
+) -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
     """A long run with kernels that is under way, and its guests."""
-    text = scenario(duration="3600 s").to_toml()
+    text = (given or scenario(duration="3600 s")).to_toml()
     (tmp_path / "s.toml").write_text(text, encoding="utf-8")
     process = subprocess.Popen(
         [*COMMAND, "run", "s.toml"], cwd=tmp_path, stderr=subprocess.PIPE, text=True
     )
     try:
-        until(lambda: len(guests_of(process.pid)) == 2)
+        until(lambda: len(guests_of(process.pid)) == guests)
         yield process, guests_of(process.pid)
     finally:
         process.kill()

@@ -1,29 +1,40 @@
 """Qdiscs of Linux kernels as queues: scenarios, and runs of a kernel where one has been built."""
 
 import json
+import os
 import re
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import marqueue._core as _core
-from marqueue.errors import ScenarioError
+from marqueue.errors import GuestError, ScenarioError
 from marqueue.kernels import find
 from marqueue.scenario import Scenario, compile, from_dict, from_toml, kernels_of
 from marqueue.simulation.run import run
-from test_linux_hosts import KERNEL, needs_kernel
+from test_linux_hosts import KERNEL, busy, digest, is_running, needs_kernel, started
+
+UDP: dict[str, Any] = {
+    "name": "udp", "kind": "cbr", "rate": "11.3 Mbit/s", "packet": "1500 B", "jitter": "0 s",
+    "ecn": "ect",
+}  # fmt: skip
 
 
-def scenario(aqm: Any, transport: Any = None, **link: Any) -> Scenario:
-    """Four CUBIC flows on 10 Mbit/s, two of them in a kernel, unless ``transport`` is given."""
+def scenario(
+    aqm: Any, transport: Any = None, traffic: Any = None, duration: str = "3 s", **link: Any
+) -> Scenario:
+    """Four CUBIC flows on 10 Mbit/s, two of them in a kernel, unless ``transport`` or ``traffic``
+    is given."""
     groups = {"kernel": {"stack": KERNEL}, "model": {"preset": "linux"}}
-    transports = groups if transport is None else {"all": transport}
+    transports = groups if transport is None else {"default": transport}
     bottleneck = {"rate": "10 Mbit/s", "delay": "9 ms", "buffer": "200 packets", "aqm": aqm}
     flows = {"kind": "tcp", "count": 4 // len(transports)}
     return from_dict(
         {
             "name": "qdisc",
-            "duration": "3 s",
+            "duration": duration,
             "warmup": "1 s",
             "sample": "100 ms",
             "replications": 1,
@@ -34,7 +45,8 @@ def scenario(aqm: Any, transport: Any = None, **link: Any) -> Scenario:
                 "access": {"rate": "1 Gbit/s", "delay": "500 us"},
             },
             "transport": transports,
-            "traffic": [flows | {"name": each, "transport": each} for each in transports],
+            "traffic": traffic
+            or [flows | {"name": each, "transport": each} for each in transports],
         }
     )
 
@@ -87,6 +99,15 @@ def test_a_tree_is_told_command_by_command_and_survives_writing() -> None:
         ({"name": "linux:pie", "options": "target 1ms\n"}, {}, "aqm.options", "options of tc"),
         ({"name": "linux:pie", "options": "limit 9 # x"}, {}, "aqm.options", "options of tc"),
         ({"name": "linux:htb", "commands": ["class"]}, {}, "aqm.commands", "commands of tc"),
+        ({"name": "linux:pie", "ring": 0}, {}, "aqm.ring", "got 0, expected packets, 1 to 100"),
+        (
+            {"name": "linux:red", "max_p": 0.1},
+            {},
+            "aqm.max_p",
+            'got 0.1, expected it as "probability" in options, in the units of tc: '
+            'options = "probability ..."',
+        ),
+        ({"name": "linux:pie", "delay_ref": "9 ms"}, {}, "aqm.delay_ref", 'as "target" in options'),
         ({"name": "linux:pie", "kernel": "a b"}, {}, "aqm.kernel", "expected the name of a kernel"),
         ("linux:pie", {"buffer": "300 kB"}, "buffer", "linux:pie counts them"),
         ("linux:cake", {"signal": "drop"}, "signal", "got drop, expected ecn"),
@@ -104,7 +125,7 @@ def test_a_mistake_is_named(aqm: Any, link: dict[str, Any], path: str, message: 
 def test_packets_that_no_frame_holds_are_refused_before_a_kernel_starts() -> None:
     with pytest.raises(ScenarioError, match="expected 40 to 1500 bytes") as caught:
         compile(scenario("linux:pie", {"segment": "4000 B"}))
-    assert caught.value.problems[0].path == "transport.all.segment"
+    assert caught.value.problems[0].path == "transport.default.segment"
 
 
 @needs_kernel
@@ -126,6 +147,70 @@ def test_each_packet_that_a_kernel_drops_is_known_and_runs_are_repeated() -> Non
         for seed in (1, 1, 2)
     }
     assert len(digests) == 2
+
+
+@needs_kernel
+def test_a_run_with_a_router_is_the_same_beside_busy_loops_and_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two hosts and a router whose signals are random.
+    mixed = scenario("linux:pie", duration="1.5 s")
+    first = digest(mixed)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    with busy(4):
+        assert digest(mixed) == first
+    assert digest(mixed, seed=2) != first
+    assert list(tmp_path.iterdir()) == []
+
+
+@needs_kernel
+def test_a_killed_router_ends_the_run_without_a_result(tmp_path: Path) -> None:
+    given = scenario("linux:pie", {"preset": "linux"}, duration="3600 s")
+    with started(tmp_path, given, guests=1) as (process, [router]):
+        os.kill(router, signal.SIGKILL)
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == GuestError.exit_code == 1
+        assert "queue of bottleneck" in said
+        assert "SIGKILL" in said or "signal: 9" in said
+        assert "console" in said
+    assert not list((tmp_path / "results").glob("*/summary.json"))
+    assert not is_running(router)
+
+
+def fates(of: Scenario) -> list[tuple[str, int, int]]:
+    """The packets that were dropped, marked and sent."""
+    trace = run(of).tables["trace"].to_pydict()
+    rows = zip(trace["kind"], trace["flow"], trace["seq"], strict=True)
+    return sorted(row for row in rows if row[0] in ("drop", "mark", "depart"))
+
+
+@needs_kernel
+@pytest.mark.parametrize("more", [{"ecn": "ect"}, {"kind": "paced", "ecn": True}])
+def test_udp_meets_the_same_fate_in_our_codel_and_in_the_kernel_s(more: dict[str, Any]) -> None:
+    # The network card takes one packet, and the square root is the kernel's.
+    flow = UDP | more
+    both = [
+        fates(scenario(aqm, {"preset": "linux"}, [flow], trace=True))
+        for aqm in ({"name": "linux:codel", "ring": 1}, {"name": "codel", "square_root": "newton"})
+    ]
+    kinds = {kind for kind, *_ in both[0]}
+    assert {"mark", "depart"} <= kinds
+    assert both[0] == both[1]
+
+
+@needs_kernel
+def test_choke_of_a_kernel_drops_an_unresponsive_flow_by_pairs() -> None:
+    options = "min 10 max 60 probability 0.02 burst 24"
+    transport, flow = {"preset": "linux"}, {"name": "tcp", "kind": "tcp"}
+    given = scenario(
+        {"name": "linux:choke", "options": options}, transport, [UDP | {"ecn": "not-ect"}, flow]
+    )
+    [said] = run(given).link("bottleneck").tc
+    assert "min 10p max 60p" in said
+    matched = re.search(r"matched (\d+)", said)
+    assert matched is not None
+    assert int(matched[1]) > 100
 
 
 @needs_kernel

@@ -32,8 +32,9 @@ marqueue_core::params! {
         flight_size: FlightSize { default: FlightSize::Window, source: "RFC 5681, sections 2, 3.1 and 4.3" },
         /// Reduce ssthresh again at a timeout during loss recovery or during a window reduction for ECN.
         timeout_cuts_again: bool { default: true, source: "RFC 5681, section 4.3; Linux, tcp_enter_loss" },
-        /// Count whole segments where the window is cut: of the window, and of what is left.
-        whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers" },
+        /// Count whole segments where the window is cut: of the window, and of what is left; under dctcp of what is taken, and
+        /// alpha in units of 1/1024. Under reno and dctcp the window grows by one for as many as it has whole ones.
+        whole_segments: bool { default: false, source: "Linux, tcp_sock: snd_cwnd and snd_ssthresh are integers; dctcp_ssthresh, dctcp_update_alpha" },
         /// Under cubic, how fast the window grows away from its plateau: C, segments/s^3.
         cubic_c: f64 { unit: One, range: 1e-6 => 1e6, default: 0.4, source: "RFC 9438, 5.1" },
         /// Under cubic, the share of the window that a congestion signal leaves.
@@ -161,6 +162,8 @@ marqueue_core::params! {
         initial_rto: f64 { unit: Seconds, range: 0.001 => 60.0, default: 1.0, source: "RFC 6298, 2.1" },
         /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
         lost_syn_rto: LostSynRto { default: LostSynRto::Always, source: "RFC 6298, section 5, (5.7); Linux, tcp_init_metrics" },
+        /// Which connections whose SYN timed out start with a window of one segment.
+        lost_syn_window: LostSynWindow { default: LostSynWindow::Always, source: "RFC 5681, section 3.1; Linux, tcp_init_transfer" },
         /// Which round-trip times are measured; segments has its effect under loss_detection rack.
         rtt_samples: RttSamples { default: RttSamples::Acknowledgements, source: "RFC 6298, section 4; RFC 7323, appendix G; Linux, tcp_ack_update_rtt" },
         /// Granularity of the clock that measures round-trip times.
@@ -171,5 +174,8 @@ marqueue_core::params! {
         /// Longest time for which an acknowledgement is held back, zero for never; of `ack_every` packets the last is
         /// acknowledged at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
+        /// Acknowledge at once, as Linux, the first segments, those that let the receive window grow, those after a pause, a
+        /// mark or a segment that came twice, and the end of what the application has written.
+        quick_acks: bool { default: false, source: "Linux, tcp_event_data_recv, tcp_grow_window, tcp_rcv_space_adjust" },
     }
 }

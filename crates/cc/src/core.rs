@@ -7,7 +7,7 @@
 
 use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
-use crate::config::{Config, DctcpEct, Dialect, GrowthCounts, WindowValidation};
+use crate::config::{Config, DctcpEct, Dialect, GrowthCounts, LostSynWindow, WindowValidation};
 use crate::law_list::EchoMode;
 use crate::pacing::Pacing;
 use crate::rto::Rto;
@@ -232,6 +232,10 @@ impl Core {
             }
             self.cwr_pending = false;
         }
+        // Linux's tcp_push; only its receiver looks at it.
+        if tx.config.quick_acks && seq > 0 && seq + 1 == self.limit {
+            flags |= Flags::PSH;
+        }
         let ect = self.is_ect(tx.config, seq, new);
         if ect {
             flags |= Flags::ANSWERS_CE;
@@ -342,8 +346,9 @@ impl Core {
         }
         self.window.cwnd = tx.config.initial_window;
         if self.syn_lost {
-            // RFC 5681, section 3.1.
-            self.window.cwnd = 1.0;
+            if tx.config.lost_syn_window == LostSynWindow::Always || self.counts.retransmits > 1 {
+                self.window.cwnd = 1.0;
+            }
             self.rto.reset_after_lost_syn(tx.config);
         }
         self.negotiate_ecn(tx.config, ack);

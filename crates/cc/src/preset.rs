@@ -1,9 +1,9 @@
 //! Presets: named sets of values for TCP's parameters. Parameters that a preset does not set have their defaults.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
-//! What Linux does and this does not: pacing, which `pacing = "window"` adds, and TSO; quick acknowledgements at the start of a
-//! connection and after CE, and compressed ones under SACK; autotuned buffers (here a buffer never limits, window
-//! scale or not); undoing a window reduction found spurious by D-SACK (BBR does), timestamps or F-RTO; the metrics of
+//! What Linux does and this does not: pacing, which `pacing = "window"` adds, and TSO; compressed acknowledgements under
+//! SACK; limits by autotuned buffers (here a buffer never limits, window scale or not; its growth decides which segments
+//! are acknowledged at once); undoing a window reduction found spurious by D-SACK (BBR does), timestamps or F-RTO; the metrics of
 //! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may
 //! take cwnd to twice the receiver's window; here growth stops at the receiver's window. ECN is off, as
 //! for a host that only answers when asked for it (tcp_ecn = 2).
@@ -55,6 +55,7 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("slow_start", "hystart"),
             choice("after_idle", "decay"),
             choice("lost_syn_rto", "unmeasured"),
+            choice("lost_syn_window", "repeated"),
             flag("timeout_cuts_again", false),
             flag("whole_segments", true),
             flag("cubic_reno_rate", false),
@@ -76,6 +77,7 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             number("max_rto", 120.0),
             number("granularity", 0.2),
             number("delayed_ack", 0.04),
+            flag("quick_acks", true),
         ])),
         _ => Err(ParamError::new("preset", format!("got \"{name}\", expected one of {}", PRESETS.join(", ")))),
     }

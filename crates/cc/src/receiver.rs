@@ -4,6 +4,7 @@
 use crate::accecn::{self, ReceiverCounters};
 use crate::config::{Config, DctcpEct, Dialect, EcnRequest, Recovery};
 use crate::law_list::EchoMode;
+use crate::quick_acks::{Arrival, QuickAcks};
 use crate::segment::ByteCounters;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
@@ -91,6 +92,8 @@ pub struct Receiver {
     last_ack: u32,
     /// The counters of AccECN, on a connection that has it.
     counters: Option<Box<ReceiverCounters>>,
+    /// Which segments are acknowledged at once, on a host that does as Linux.
+    quick: Option<Box<QuickAcks>>,
 }
 
 /// Segments that arrived out of order.
@@ -107,7 +110,8 @@ impl Receiver {
     pub fn new(config: &Config) -> Receiver {
         let next = u32::from(!config.handshake);
         let counters = (config.ecn && config.feedback == EchoMode::Counted).then(Box::default);
-        Receiver { next, last_ack: next, counters, ..Receiver::default() }
+        let quick = config.quick_acks.then(|| Box::new(QuickAcks::new(config)));
+        Receiver { next, last_ack: next, counters, quick, ..Receiver::default() }
     }
 }
 
@@ -123,6 +127,7 @@ impl Default for Receiver {
             recent: 0,
             last_ack: 0,
             counters: None,
+            quick: None,
         }
     }
 }
@@ -149,13 +154,14 @@ impl Receiver {
             self.note_timestamp(seq, timestamp);
         }
         let twice = config.dsack && (seq < self.next || self.holds(seq));
-        let before = self.next;
+        let (before, echoed) = (self.next, self.ece);
         let turned = self.note_ecn(config, seq, flags, ecn);
         let held = self.held_until != Time::NEVER;
         // Nothing is out of order while an acknowledgement is held back: this one has no SACK blocks.
         let older =
             (turned && held && config.dctcp_two_acks).then(|| self.acknowledge(rx, before, !self.ece, None, false));
         let in_order = seq == self.next && self.ahead.is_none();
+        let quick = self.quick.is_some() && self.wants_quick_ack(rx, &Arrival { seq, flags, ecn, timestamp, echoed });
         if in_order {
             self.next += 1;
         } else if seq >= self.next {
@@ -168,7 +174,7 @@ impl Receiver {
             // The acknowledgement of this segment is due at once, as the second.
             self.held_until = rx.now;
             older
-        } else if may_hold && self.held + 1 < config.ack_every && !turned {
+        } else if may_hold && self.held + 1 < config.ack_every && !turned && !quick {
             if !held {
                 self.held_until = rx.now + config.delayed_ack;
                 self.held_ce = false;
@@ -182,6 +188,7 @@ impl Receiver {
             if held {
                 (self.held_until, self.held) = (Time::NEVER, 0);
             }
+            self.count_quick_ack();
             let mut ack = self.acknowledge(rx, self.next, self.ece || held_ce, Some(seq), twice);
             if seq == 0 {
                 ack.echo |= Receiver::answer_to_syn(config, flags, ecn);
@@ -231,7 +238,24 @@ impl Receiver {
     pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
         self.held = 0;
+        self.count_quick_ack();
         self.acknowledge(rx, self.next, self.ece, None, false)
+    }
+
+    /// Does Linux acknowledge this segment at once, though it might hold the acknowledgement back?
+    #[inline(never)]
+    fn wants_quick_ack(&mut self, rx: &ReceiveContext<'_>, arrival: &Arrival) -> bool {
+        let Some(quick) = self.quick.as_deref_mut() else { return false };
+        let last_ahead = self.ahead.as_ref().and_then(|ahead| ahead.ranges.as_slice().last().map(|block| block.1));
+        quick.on_segment(rx.config, rx.now, self.next, last_ahead, arrival)
+    }
+
+    /// An acknowledgement is sent.
+    #[inline]
+    fn count_quick_ack(&mut self) {
+        if let Some(quick) = self.quick.as_deref_mut() {
+            quick.on_ack_sent();
+        }
     }
 
     /// Has this segment arrived out of order?

@@ -7,7 +7,7 @@ use marqueue_core::Flags;
 pub struct Segment {
     /// Its number; 0 is the SYN.
     pub seq: u32,
-    /// SYN, AE, ECE, CWR, RETRANSMIT.
+    /// SYN, AE, ECE, CWR, PSH, RETRANSMIT.
     pub flags: Flags,
     /// True if it is sent as ECN-capable.
     pub ect: bool,

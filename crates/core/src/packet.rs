@@ -50,6 +50,8 @@ impl Flags {
     pub const AE: Flags = Flags(128);
     /// Its sender and its receiver are outside the simulator, where its frame is stored.
     pub const EXTERNAL: Flags = Flags(256);
+    /// PSH: the end of what the application has written so far.
+    pub const PSH: Flags = Flags(512);
 
     /// Are all bits of `other` set?
     pub fn has(self, other: Flags) -> bool {

@@ -1,5 +1,6 @@
 //! The parts of a plan that name kernels: in which of them flows end, and whose queues they pass.
 
+use marqueue_core::Bytes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -24,4 +25,7 @@ pub struct RouterPlan {
     pub kernel: String,
     /// What tc is told, a command each, without the device: `qdisc add root fq_codel limit 100`.
     pub tc: Vec<String>,
+    /// Most bytes beyond the first packet that its network card takes from the qdisc; by default byte queue limits decide.
+    #[serde(default)]
+    pub byte_queue_limit: Option<Bytes>,
 }

@@ -13,7 +13,7 @@ const MS: u64 = 1_000_000;
 
 /// A packet of 1000 bytes each 2 ms into a link where it takes 1 ms, for 19.5 ms: they arrive at 0, 2, ..., 18 ms.
 fn plan() -> Plan {
-    let router = RouterPlan { kernel: "outside".into(), tc: Vec::new() };
+    let router = RouterPlan { kernel: "outside".into(), tc: Vec::new(), byte_queue_limit: None };
     let queue = QueuePlan {
         policy: PolicySpec { name: "linux:pfifo".into(), params: ParamValues::new() },
         limit: Limit::Packets(5),

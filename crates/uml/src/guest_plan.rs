@@ -139,6 +139,11 @@ impl GuestPlan {
         self.line(format_args!("forward {from} {to}"))
     }
 
+    /// The most bytes beyond the first packet that a device takes from its qdisc.
+    pub fn byte_queue_limit(&mut self, device: &str, bytes: u64) -> &mut GuestPlan {
+        self.line(format_args!("byte-queue-limit {device} {bytes}"))
+    }
+
     /// Asks for a report of each packet that the kernel drops.
     pub fn report_drops(&mut self) -> &mut GuestPlan {
         self.line(format_args!("report-drops"))

@@ -83,6 +83,9 @@ fn guest_plan(router: &RouterPlan, end: Time) -> Result<GuestPlan, ParamError> {
     for command in &router.tc {
         plan.tc(&with_device(command, &to)?)?;
     }
+    if let Some(bytes) = router.byte_queue_limit {
+        plan.byte_queue_limit(&to, bytes.0);
+    }
     plan.forward(&from, &to);
     plan.report_tc(end, &format!("-s -d qdisc show dev {to}"))?;
     if router.tc.len() > 1 {

@@ -28,10 +28,13 @@ def router_entry(
     words += _ecn(c, path, name, qdisc, options, link["signal"])
     commands = [str(each) for each in given.get("commands", [])]
     handle = ["handle", "1:"] if commands else []
-    return {
+    entry = {
         "kernel": given.get("kernel", DEFAULT_KERNEL),
         "tc": [" ".join(["qdisc", "add", "root", *handle, kind, *words]), *commands],
     }
+    if "ring" in given:
+        entry["byte_queue_limit"] = (given["ring"] - 1) * (link["packet"] + ETHERNET)
+    return entry
 
 
 def _limit(

@@ -11,6 +11,8 @@ from marqueue.scenario.stack import KERNEL_NAME
 PREFIX = "linux:"
 DEFAULT_KERNEL = "linux-7.3"
 """The newest kernel of ``marqueue kernel list``."""
+MOST_RING = 100
+"""Packets for which a network card of a guest has room in any case."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,34 @@ KEYS = {
     "commands": "further commands of tc, without the device, such as class add parent 1: classid "
     "1:1 htb rate 5mbit; the qdisc then has the handle 1:",
     "kernel": "the kernel, by its name in marqueue kernel list",
+    "ring": "the packets of the typical size that the network card holds at most, with the one "
+    "that is being sent; by default byte queue limits find out",
 }
 """The keys of a table beside ``name``, each with what it is."""
+
+_RED = {"min_th": "min", "max_th": "max", "max_p": "probability", "w_q": "burst"}
+_CODEL = {"target": "target", "interval": "interval", "ce_threshold": "ce_threshold"}
+_PIE = {"delay_ref": "target", "target": "target", "t_update": "tupdate", "alpha": "alpha",
+        "beta": "beta"}  # fmt: skip
+_FAIR = {"queues": "flows", "quantum": "quantum"}
+
+OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "cake": {"rtt": "rtt"},
+    "choke": _RED,
+    "codel": _CODEL,
+    "drr": {"quantum": "quantum"},
+    "dualpi2": {
+        **_PIE, "k": "coupling_factor", "min_th": "step_thresh", "step_packets": "step_thresh",
+        "c_protection": "classic_protection",
+    },
+    "fq_codel": _CODEL | _FAIR,
+    "fq_pie": _PIE | _FAIR,
+    "pie": _PIE,
+    "red": _RED,
+    "sfb": {"max": "max", "bin_size": "target", "d1": "increment", "d2": "decrement"},
+    "sfq": {"quantum": "quantum", "queues": "divisor"},
+}  # fmt: skip
+"""What tc calls the parameters of our AQMs, by qdisc."""
 
 NAMES = [PREFIX + name for name in QDISCS]
 
@@ -75,7 +103,8 @@ def read_qdisc(value: str | Mapping[str, object]) -> tuple[str, dict[str, Value]
     if name not in NAMES:
         problems.append((where, unknown(name, NAMES)))
     given: dict[str, Any] = {key: each for key, each in table.items() if key != "name"}
-    problems += [((key,), unknown_key(key, KEYS, str(name))) for key in given if key not in KEYS]
+    kind = str(name).removeprefix(PREFIX)
+    problems += [((key,), _refusal(kind, key, given[key])) for key in given if key not in KEYS]
     options, commands = given.get("options", ""), given.get("commands", [])
     if not _is_line(options):
         problems.append((("options",), f"got {show(options)}, expected options of tc"))
@@ -87,9 +116,23 @@ def read_qdisc(value: str | Mapping[str, object]) -> tuple[str, dict[str, Value]
     if not isinstance(kernel, str) or not KERNEL_NAME.fullmatch(kernel):
         expected = f'expected the name of a kernel such as "{DEFAULT_KERNEL}"'
         problems.append((("kernel",), f"got {show(kernel)}, {expected}"))
+    ring = given.get("ring", 1)
+    if isinstance(ring, bool) or not isinstance(ring, int) or not 1 <= ring <= MOST_RING:
+        problems.append((("ring",), f"got {show(ring)}, expected packets, 1 to {MOST_RING}"))
     if problems:
         raise Refused(problems)
     return str(name), given
+
+
+def _refusal(kind: str, key: str, value: object) -> str:
+    """The message for a key that a qdisc has not: a parameter of our AQM is an option of tc."""
+    option = OPTIONS.get(kind, {}).get(key)
+    if option is None:
+        return unknown_key(key, KEYS, PREFIX + kind)
+    return (
+        f'got {show(value)}, expected it as "{option}" in options, in the units of tc: '
+        f'options = "{option} ..."'
+    )
 
 
 def _is_line(text: object) -> bool:

@@ -13,7 +13,7 @@ from marqueue.scenario.fields import DECLARED, Declared
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.program import DIGEST
-from marqueue.scenario.qdisc import DEFAULT_KERNEL, KEYS, NAMES
+from marqueue.scenario.qdisc import DEFAULT_KERNEL, KEYS, MOST_RING, NAMES
 from marqueue.scenario.stack import MODEL
 from marqueue.units import TIME, Quantity
 
@@ -142,6 +142,7 @@ def _qdiscs() -> list[dict[str, Any]]:
         "options": line | {"examples": ["target 10ms"]},
         "commands": {"type": "array", "items": line, "examples": [added]},
         "kernel": {"type": "string", "default": DEFAULT_KERNEL},
+        "ring": {"type": "integer", "minimum": 1, "maximum": MOST_RING},
     }
     properties = {
         key: types[key] | {"description": f"{text.capitalize()}."} for key, text in KEYS.items()

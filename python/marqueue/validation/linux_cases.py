@@ -200,7 +200,7 @@ def _short() -> list[Case]:
     lossy = [
         Case(f"{size} packets, 5 % lost", LOSSY, cubic,
              {"size": f"{size} packets", "jitter": "15 s"},
-             flows=80 if size < 100 else 10, warmup=0.0, duration=40.0)
+             flows=80 if size < 100 else 10, warmup=0.0, duration=40.0, replications=10)
         for size in sizes
     ]  # fmt: skip
     return alone + lossy

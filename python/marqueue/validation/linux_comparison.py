@@ -22,6 +22,7 @@ from marqueue.errors import MarqueueError
 from marqueue.kernels import find
 from marqueue.results import Result
 from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.validation import linux_qdiscs
 from marqueue.validation.check import Check
 from marqueue.validation.linux_cases import CASES, KERNEL, RATE, SAMPLE, Case
 from marqueue.validation.linux_differences import EXPLAINED, UNEXPLAINED
@@ -193,12 +194,13 @@ def checks(bench: TaskRunner, case: Case) -> list[Check]:
 
 def tasks(effort: Effort) -> list[Task]:
     """A task a case; the kernel takes nearly all of the time."""
-    return [
+    senders = [
         Task(case.name, PACKET_COST * RATE / 12e3 * case.duration * case.replications,
              partial(checks, case=case))
         for case in CASES
         if effort is Effort.FULL or case.name in QUICK
     ]  # fmt: skip
+    return senders + linux_qdiscs.tasks(effort, PACKET_COST)
 
 
 def missing() -> str | None:
@@ -212,9 +214,9 @@ def missing() -> str | None:
 
 BESIDE_LINUX = Rung(
     "linux",
-    "preset linux beside Linux 7.3",
+    "preset linux and AQMs beside Linux 7.3",
     "A flow, or several, of the models and of a kernel through the same simulated dumbbell, with "
-    "the same seeds and start times.",
+    "the same seeds and start times. Then AQMs here and the kernel's qdiscs at the same link.",
     tasks,
     missing,
 )

@@ -12,7 +12,7 @@
 //! count packets that an overflow drops (Linux adds them to count). The hash is salted, but it is not Jenkins's.
 //! Defaults: RFC 8290, section 5.2; RFC 8289.
 
-use super::codel::{self, Codel};
+use super::codel::{self, Codel, SquareRoot};
 use crate::counting_unit::CountingUnit;
 use crate::flow_hash::FlowHash;
 use crate::policy::{Aqm, Env};
@@ -44,6 +44,8 @@ marqueue_core::params! {
         interval: f64 { unit: Seconds, range: 1e-6 => 100.0, default: 0.1, source: "RFC 8290, section 5.2.1" },
         /// Sojourn time above which every ECN-capable packet is marked, besides CoDel's signals. Needs signal = "ecn" or "ecn-only".
         ce_threshold: Option<f64> { unit: Seconds, range: 0.0 => 100.0, default: None, auto: "off", source: "RFC 8290, section 5.2.7" },
+        /// How CoDel computes the distance of signals: exactly, or as in Linux by a step of Newton's method at each signal.
+        square_root: SquareRoot { default: SquareRoot::Exact, source: "RFC 8289, section 5.6; newton: Linux, codel_Newton_step" },
         /// CoDel does not signal while at most one largest packet is queued: in all queues together (a SHOULD of RFC 8289 and Linux; less delay with many flows), or in the packet's own queue (fewer timeouts with many flows).
         occupancy: Occupancy { default: Occupancy::Total, source: "RFC 8289, section 4.4; Linux fq_codel" },
         /// When the buffer overflows, the longest queue drops half of its packets (as the RFC says) or of its bytes (as Linux does), at most 64 packets.
@@ -75,7 +77,8 @@ impl Scheduler for FqCodel {
     }
 
     fn policy(p: &Params, env: &Env, rng: &Rng, now: Time) -> Result<Codel, ParamError> {
-        let codel = codel::Params { target: p.target, interval: p.interval, ce_threshold: p.ce_threshold };
+        let &Params { target, interval, ce_threshold, square_root, .. } = p;
+        let codel = codel::Params { target, interval, ce_threshold, square_root };
         let total = p.occupancy == Occupancy::Total;
         Ok(Codel::new(&codel, env, rng, now)?.with_total_occupancy(total))
     }

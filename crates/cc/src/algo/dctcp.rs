@@ -6,7 +6,8 @@
 //! of data; a loss takes half. Growth is Reno's.
 //! Sees: every acknowledgement of a connection that speaks ECN, duplicates and those of a loss
 //! recovery included. Its receiver echoes segment by segment (section 3.2, see `receiver.rs`).
-//! Departure: shares are counted in segments, not bytes; all are of one size.
+//! Departure: shares are counted in segments, not bytes; all are of one size. With `whole_segments` alpha counts in units of
+//! 1/1024, and every term is rounded down, as in Linux (dctcp_update_alpha): below 16 units a window without marks ends it.
 
 use super::reno::Reno;
 use crate::config::Config;
@@ -33,6 +34,19 @@ impl Default for Dctcp {
     }
 }
 
+/// DCTCP_MAX_ALPHA: the units of alpha.
+const UNITS: f64 = 1024.0;
+
+/// Linux's alpha after a window with the share `m` of marks.
+fn in_units(alpha: f64, g: f64, m: f64) -> f64 {
+    let alpha = alpha * UNITS;
+    let decay = match (alpha * g).floor() {
+        0.0 => alpha,
+        decay => decay,
+    };
+    (alpha - decay + (g * UNITS * m).floor()).min(UNITS) / UNITS
+}
+
 impl WindowLaw for Dctcp {
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         Reno.on_ack(window, acked);
@@ -52,8 +66,22 @@ impl WindowLaw for Dctcp {
         if echoed.ack <= self.window_end {
             return;
         }
-        let m = f64::from(self.marked) / f64::from(self.acked.max(1));
-        self.alpha = (1.0 - config.dctcp_g) * self.alpha + config.dctcp_g * m;
-        *self = Dctcp { alpha: self.alpha, acked: 0, marked: 0, window_end: echoed.max };
+        let (g, m) = (config.dctcp_g, f64::from(self.marked) / f64::from(self.acked.max(1)));
+        let alpha = if config.whole_segments { in_units(self.alpha, g, m) } else { (1.0 - g) * self.alpha + g * m };
+        *self = Dctcp { alpha, acked: 0, marked: 0, window_end: echoed.max };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_units;
+
+    #[test]
+    fn alpha_is_rounded_as_in_linux() {
+        let after = |alpha: f64, m| in_units(alpha / 1024.0, 1.0 / 16.0, m) * 1024.0;
+        // 1024 / 16 = 64 less; 64 m more, of which a third is 21.
+        assert_eq!([after(1024.0, 0.0), after(1024.0, 1.0), after(1024.0, 1.0 / 3.0)], [960.0, 1024.0, 981.0]);
+        // 17 / 16 is rounded to 1; below 16 all of it goes.
+        assert_eq!([after(17.0, 0.0), after(15.0, 0.0), after(15.0, 0.5)], [16.0, 0.0, 32.0]);
     }
 }

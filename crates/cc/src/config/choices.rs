@@ -181,6 +181,16 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
+    /// The connections, of those whose SYN timed out, that start with a window of one segment.
+    pub enum LostSynWindow {
+        /// All of them (RFC 5681, section 3.1).
+        Always = "always",
+        /// Those whose SYN was sent more than twice (Linux, tcp_init_transfer).
+        Repeated = "repeated",
+    }
+}
+
+marqueue_core::choice! {
     /// Which senders pace their segments.
     pub enum Pacing {
         /// Those whose window law specifies it.

@@ -143,6 +143,8 @@ pub struct Config {
     pub handshake: bool,
     /// Which connections whose SYN timed out start with a retransmission timeout of 3 s.
     pub lost_syn_rto: LostSynRto,
+    /// Which of them start with a window of one segment.
+    pub lost_syn_window: LostSynWindow,
     /// Granularity of the clock that measures round-trip times.
     pub granularity: Dur,
     /// Longest time for which an acknowledgement is held back; zero for never.
@@ -155,6 +157,8 @@ pub struct Config {
     pub rtt_samples: RttSamples,
     /// Most segments in order that one acknowledgement is sent for.
     pub ack_every: u8,
+    /// The receiver acknowledges some segments at once, as Linux; never, where it does so with all.
+    pub quick_acks: bool,
 }
 
 /// INIT_CWND and MIN_CWND of LEDBAT, segments (RFC 6817, 2.5).
@@ -295,12 +299,14 @@ impl From<&Params> for Config {
             initial_rto: Dur::from_secs(p.initial_rto),
             handshake: p.handshake,
             lost_syn_rto: p.lost_syn_rto,
+            lost_syn_window: p.lost_syn_window,
             granularity: Dur::from_secs(p.granularity),
             delayed_ack: Dur::from_secs(p.delayed_ack),
             probe_ack_delay: Dur::from_secs(p.probe_ack_delay.unwrap_or(p.delayed_ack)),
             growth_counts: p.growth_counts,
             rtt_samples: if rack { p.rtt_samples } else { RttSamples::Acknowledgements },
             ack_every: p.ack_every as u8,
+            quick_acks: p.quick_acks && p.delayed_ack > 0.0,
         }
     }
 }

@@ -91,7 +91,12 @@ impl Core {
         let left = config.abe_beta.filter(|_| before.cwnd > before.ssthresh).unwrap_or(left);
         let cwnd = config.counted(before.cwnd);
         let on_flight_size = config.ecn_reduction_base == EcnReductionBase::FlightSize;
-        let reduced = config.counted(if on_flight_size { flight.min(cwnd) } else { cwnd } * left);
+        let base = if on_flight_size { flight.min(cwnd) } else { cwnd };
+        let reduced = match config.whole_segments && config.echo == EchoMode::PerSegment {
+            // Linux, dctcp_ssthresh: what is taken is rounded, so that it may be nothing.
+            true => base - (base * (1.0 - left)).floor(),
+            false => config.counted(base * left),
+        };
         if config.echo == EchoMode::Counted {
             self.window = Window { cwnd: reduced.max(2.0), ssthresh: reduced.max(2.0) };
             return;

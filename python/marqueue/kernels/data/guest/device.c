@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/ethtool.h>
 #include <linux/neighbour.h>
 #include <linux/netlink.h>
@@ -108,6 +109,19 @@ void queue_length_set(const char *device, int packets)
 	about.ifr_qlen = packets;
 	if (ioctl(control_socket(), SIOCSIFTXQLEN, &about))
 		fail("%s txqueuelen %d: %s", device, packets, strerror(errno));
+}
+
+// Most bytes behind the first packet that a device takes from its qdisc (Documentation/ABI/testing/sysfs-class-net-queues).
+void byte_queue_limit_set(const char *device, const char *bytes)
+{
+	char path[128];
+	int file;
+
+	snprintf(path, sizeof(path), "/sys/class/net/%s/queues/tx-0/byte_queue_limits/limit_max", device);
+	file = open(path, O_WRONLY | O_CLOEXEC);
+	if (file < 0 || write(file, bytes, strlen(bytes)) != (ssize_t)strlen(bytes))
+		fail("byte-queue-limit %s %s: %s", device, bytes, strerror(errno));
+	close(file);
 }
 
 struct in_addr ip_address(const char *word)

@@ -61,6 +61,7 @@ void offload_set(const char *device, const char *feature, const char *value);
 int device_index(const char *device);
 void link_address_of(const char *device, uint8_t address[6]);
 void queue_length_set(const char *device, int packets);
+void byte_queue_limit_set(const char *device, const char *bytes);
 struct in_addr ip_address(const char *word);
 
 // flow.c, sink.c

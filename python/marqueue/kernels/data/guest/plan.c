@@ -118,6 +118,13 @@ static void offload(char *words[], int count)
 	offload_set(words[0], words[1], words[2]);
 }
 
+static void byte_queue_limit(char *words[], int count)
+{
+	(void)count;
+	number(words[1], 0, 1 << 30);
+	byte_queue_limit_set(words[0], words[1]);
+}
+
 static void forward_frames(char *words[], int count)
 {
 	(void)count;
@@ -182,6 +189,7 @@ static const struct directive {
 	{"offload", 3, 3, offload, "DEVICE gro|gso|tso|sg|rx|tx on|off"},
 	{"tc", 1, MOST_WORDS, command_or_fail, "ARGUMENTS OF TC"},
 	{"try", 1, MOST_WORDS, try_command, "COMMAND"},
+	{"byte-queue-limit", 2, 2, byte_queue_limit, "DEVICE BYTES"},
 	{"forward", 2, 2, forward_frames, "DEVICE DEVICE"},
 	{"report-drops", 0, 0, report_drops, "nothing after it"},
 	{"control", 1, 1, control, "DEVICE"},
