@@ -17,6 +17,7 @@ pub mod law_list;
 mod pacing;
 pub mod path_model;
 pub mod preset;
+mod queueing_delay;
 pub mod rate_based;
 pub mod receiver;
 pub mod recovery;

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.delay_columns import with_columns
+from marqueue.scenario.delivery_trace import with_traces
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
 from marqueue.scenario.source_text import origin_of, read_scenario
@@ -45,7 +46,8 @@ def _from_text(text: str, overrides: Iterable[str], origin: str, folder: Path) -
         data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
-    return from_dict(with_columns(data, folder, origin), overrides, origin)
+    read = with_traces(with_columns(data, folder, origin), folder, origin)
+    return from_dict(read, overrides, origin)
 
 
 def from_dict(
