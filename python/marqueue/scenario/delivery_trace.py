@@ -1,5 +1,5 @@
-"""Delivery traces in the format of mahimahi (Netravali et al., "Mahimahi: accurate record-and-replay
-for HTTP", USENIX ATC 2015, section 4): when a link may send.
+"""When a link may send: delivery traces in the format of mahimahi (Netravali et al., "Mahimahi:
+accurate record-and-replay for HTTP", USENIX ATC 2015, section 4).
 
 Each line is a time in ms at which 1504 bytes may leave. After the last line the trace starts again.
 Where a scenario is read from a file, the times of a trace replace the name of its file.

@@ -49,9 +49,9 @@ class AnyLink(Impairments):
     the first traffic."""
     schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
     """Changes of the rate, in order of time."""
-    delivery_trace: Accepts[
-        Annotated[list[Duration], WithJsonSchema(TRACE_SCHEMA)], Durations
-    ] = by_default([])
+    delivery_trace: Accepts[Annotated[list[Duration], WithJsonSchema(TRACE_SCHEMA)], Durations] = (
+        by_default([])
+    )
     """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
     name of one. ``rate`` is then its mean rate."""
     trace: bool = False
