@@ -155,6 +155,16 @@ def test_gaps_that_a_kernel_s_sender_has_not_are_refused_before_it_starts() -> N
     assert "expected constant ones with a kernel" in problem.message
 
 
+def test_another_first_write_is_refused_with_a_kernel_and_kept_with_a_model() -> None:
+    pieces = 'write = "10 packets"\nevery = "1 s"\nfirst = "30 packets"\nfirst_lasts = "2 s"'
+    with pytest.raises(ScenarioError) as caught:
+        compile(scenario(traffic=pieces))
+    [problem] = caught.value.problems
+    assert problem.path == "traffic.flows.first"
+    assert "got 30 packets, expected none with a kernel" in problem.message
+    compile(scenario("", traffic=pieces))
+
+
 def test_a_stack_survives_writing_and_reading() -> None:
     given = scenario(
         f'stack = "{KERNEL}"\ncongestion_control = "bbr"\nsysctl = {{ "net.ipv4.tcp_ecn" = 3 }}'

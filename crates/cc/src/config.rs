@@ -72,9 +72,11 @@ marqueue_core::params! {
         ledbat_gain: f64 { unit: Packets, range: 1e-6 => 1.0, default: 1.0, source: "RFC 6817, 2.5" },
         /// Under ledbat, how far the window may be above what was outstanding.
         ledbat_allowed_increase: f64 { unit: Packets, range: 1e-6 => 1000, default: 1.0, source: "RFC 6817, 2.5" },
-        /// Under ledbat, the number of minutes of which the least delay is the base delay.
+        /// Under ledbat++, the queueing delay that the flow aims at.
+        ledbatpp_target: f64 { unit: Seconds, range: 0.001 => 0.1, default: 0.06, source: "draft-irtf-iccrg-ledbat-plus-plus, \"Multiplicative Decrease\"" },
+        /// Under ledbat and ledbat++, the number of minutes of which the least delay is the base delay.
         ledbat_base_history: f64 { unit: One, range: 1 => 1000, default: 10.0, source: "RFC 6817, 2.5" },
-        /// Under ledbat, the number of latest delays of which the least counts.
+        /// Under ledbat and ledbat++, the number of latest delays of which the least counts.
         ledbat_filter: f64 { unit: One, range: 1 => 1000, default: 4.0, source: "RFC 6817, 2.5" },
         /// Under aimd, growth in a round trip.
         aimd_a: f64 { unit: Packets, range: 1e-6 => 1000, default: 1.0, source: "RFC 5681" },
@@ -151,6 +153,9 @@ marqueue_core::params! {
         pacing_avoidance: f64 { unit: One, range: 0.1 => 100.0, default: 1.2, source: "Linux, tcp_pacing_ca_ratio" },
         /// Under pacing, segments of a new flow that are not paced.
         pacing_quantum: f64 { unit: Packets, range: 0 => 1e6, default: 10.0, source: "Linux, tcp_update_skb_after_send; initial_quantum of fq" },
+        /// Under pacing, most segments that leave back to back, whole: as many as the rate sends in 1/1024 s, two at least, as a
+        /// network card with TSO sends them; 1 for single ones.
+        pacing_burst: f64 { unit: Packets, range: 1 => 64, default: 1.0, source: "Linux, tcp_tso_autosize; 44 segments of 1448 bytes fill gso_max_size" },
         /// Under loss_detection rack, how long the receiver of a single segment may hold its acknowledgement back, for which a
         /// tail loss probe waits: TLP.max_ack_delay.
         probe_ack_delay: Option<f64> { unit: Seconds, range: 0.0 => 1.0, default: None, auto: "delayed_ack", source: "RFC 8985, 7.2; Linux, tcp_schedule_loss_probe" },

@@ -398,7 +398,7 @@ impl Core {
         if tx.config.by_model {
             return;
         }
-        if self.window.in_slow_start() {
+        if self.window.in_slow_start() && !tx.config.law_has_slow_start {
             // Several segments at once do not raise it beyond ssthresh: after a timeout one acknowledgement may cover a
             // whole window.
             let more = self.slow_start_growth(tx, f64::from(acked));

@@ -33,6 +33,8 @@ macro_rules! window_laws {
             scalable::Scalable = "scalable", UntilCwr;
             /// Keeps the queueing delay at a target, for background traffic (RFC 6817).
             ledbat::Ledbat = "ledbat", UntilCwr;
+            /// The same with multiplicative decrease and periodic slowdowns (LEDBAT++, draft-irtf-iccrg-ledbat-plus-plus).
+            ledbat_plus_plus::LedbatPlusPlus = "ledbat++", UntilCwr;
             /// A model of the path's bandwidth and round-trip time (BBR, version 1).
             bbr1::Bbr1 = "bbr1", UntilCwr;
             /// The same with bounds by loss (BBR, version 3).
@@ -55,6 +57,11 @@ macro_rules! names {
             /// Does a model of the path set window and pacing rate?
             pub fn has_model(self) -> bool {
                 matches!(self, Law::Bbr1 | Law::Bbr3)
+            }
+
+            /// Does the law open the window in slow start too?
+            pub fn has_slow_start(self) -> bool {
+                self == Law::LedbatPlusPlus
             }
 
             /// The names of all laws, in the order of the list.

@@ -19,6 +19,7 @@ pub mod path_model;
 pub mod preset;
 pub mod program;
 mod quick_acks;
+mod queueing_delay;
 pub mod rate_based;
 pub mod receiver;
 pub mod recovery;

@@ -1,5 +1,5 @@
 //! The interface of a window law: how the window grows in congestion avoidance, and the share of it that is left after
-//! a congestion signal. Slow start is the same under every law.
+//! a congestion signal. Slow start is the same under every law but those that have their own.
 
 use crate::accecn::Marks;
 use crate::config::Config;
@@ -47,7 +47,8 @@ pub enum Signal {
 
 /// A window law.
 pub trait WindowLaw: Default {
-    /// New data was acknowledged in congestion avoidance, outside loss recovery.
+    /// New data was acknowledged in congestion avoidance, outside loss recovery; also in slow start, if the law has its own
+    /// ([`crate::law_list::Law::has_slow_start`]).
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>);
 
     /// A congestion signal reduces the window of `cwnd` segments. Returns the share that is left.

@@ -181,9 +181,17 @@ pub fn check(plan: &Plan) -> Result<(), ParamError> {
     }
     for (index, traffic) in plan.traffic.iter().enumerate() {
         let TrafficKind::Tcp { transport, write: Some(write), .. } = &traffic.kind else { continue };
-        if plan.transports[*transport].stack.is_some() && write.gaps == Gaps::Exponential {
+        if plan.transports[*transport].stack.is_none() {
+            continue;
+        }
+        if write.gaps == Gaps::Exponential {
             let message = "got exponential gaps, expected constant ones with a kernel";
             return Err(ParamError::new(format!("traffic[{index}].gaps"), message));
+        }
+        if let Some(first) = write.first {
+            let got = first.packets;
+            let message = format!("got {got} packets, expected none with a kernel, whose application writes equal pieces");
+            return Err(ParamError::new(format!("traffic[{index}].first"), message));
         }
     }
     Ok(())

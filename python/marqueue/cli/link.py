@@ -18,6 +18,7 @@ from marqueue.extras import require
 from marqueue.live import capacity
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
+from marqueue.scenario.delivery_trace import mean_rate
 from marqueue.units import Duration, Rate
 
 FEWEST = 10
@@ -256,7 +257,7 @@ def _follow_trace(
         raise RunError("--trace: got a trace and a rate, expected one of them")
     if changes:
         raise RunError("--schedule: got a trace too, expected one of them")
-    direction["rate"] = f"{capacity.mean_rate(times)} bit/s"
+    direction["rate"] = f"{mean_rate(times)} bit/s"
     return times
 
 

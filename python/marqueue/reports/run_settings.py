@@ -84,7 +84,9 @@ def capacity(link: Mapping[str, Any]) -> str:
     """The rate of a link, or the clock and cores of a CPU, from an entry of the plan."""
     cpu = link.get("cpu")
     if not cpu:
-        return RATE.write(Decimal(link["rate"]))
+        trace = link.get("delivery_opportunities")
+        mean = f", mean of a trace of {time(trace[-1])}" if trace else ""
+        return RATE.write(Decimal(link["rate"])) + mean
     cores = f", {cpu['cores']} cores" if cpu["cores"] > 1 else ""
     return CLOCK.write(Decimal(cpu["clock"])) + cores
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
 from marqueue.scenario.compiler import compile
 from marqueue.scenario.delay_columns import with_columns
+from marqueue.scenario.delivery_trace import with_traces
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.problems import problems
 from marqueue.scenario.program import with_programs
@@ -53,7 +54,7 @@ def _from_text(
         data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
-    data = with_columns(data, folder, origin)
+    data = with_traces(with_columns(data, folder, origin), folder, origin)
     if complete is not None:
         try:
             for override in overrides:

@@ -1,9 +1,12 @@
 """The links and CPUs of a plan."""
 
+from itertools import pairwise
+
 from marqueue.errors import show, unknown
 from marqueue.programs.registry import is_program
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
+from marqueue.scenario.delivery_trace import KEY, mean_rate
 from marqueue.scenario.fields import Aqm
 from marqueue.scenario.network import OneWay
 from marqueue.scenario.plan_router import router_entry
@@ -11,6 +14,9 @@ from marqueue.scenario.program import plan_parameters
 from marqueue.scenario.qdisc import is_qdisc
 from marqueue.scenario.topology import AnyLink
 from marqueue.units import Duration, Quantity, Size
+
+RATE_TOLERANCE = 0.01
+"""How far a given rate may be from the mean rate of its delivery trace: it is rounded."""
 
 
 def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
@@ -47,7 +53,33 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
             )
         previous = change.at
     plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
+    if table.delivery_trace:
+        plan |= _delivery(c, link.path, table)
     return plan
+
+
+def _delivery(c: Compilation, path: str, table: AnyLink) -> Plan:
+    """The times of a delivery trace, and their mean rate in place of the given one."""
+    times = [time.base for time in table.delivery_trace]
+    for i, (one, other) in enumerate(pairwise(times), start=1):
+        if one > other:
+            got = show(str(table.delivery_trace[i]))
+            c.refuse(f"{path}.{KEY}.{i}", f"got {got}, expected times that do not decrease")
+            return {}
+    if times[-1] == 0:
+        c.refuse(f"{path}.{KEY}", "expected at least one time above 0 ms")
+        return {}
+    mean = mean_rate(times)
+    if abs(table.rate.base - mean) > RATE_TOLERANCE * mean:
+        expected = f"the mean rate of the trace, {mean / 1e6:.4g} Mbit/s"
+        c.refuse(f"{path}.rate", f"got {show(str(table.rate))}, expected {expected}")
+    for key, given in (("schedule", table.schedule), ("trace", table.trace)):
+        if given:
+            c.refuse(f"{path}.{key}", f"got one beside {KEY}, expected one of them")
+    if table.aqm is not None and is_qdisc(table.aqm.name):
+        got = show(table.aqm.name)
+        c.refuse(f"{path}.aqm", f"got {got}, expected an AQM of the simulator at a {KEY}")
+    return {"rate": mean, "delivery_opportunities": times}
 
 
 def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: Quantity) -> Plan:

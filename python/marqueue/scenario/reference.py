@@ -32,6 +32,7 @@ EXAMPLES = {
     "stop": '"50 s"',
     "at": '"30 s"',
     "rtts": '["40 ms", "80 ms"]',
+    "delivery_trace": '"downlink.trace"',
     "classes": '["40 ms"]',
     "via": '["b"]',
     "from": '"a"',

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.delays import DelayDistribution, OrDistribution
+from marqueue.scenario.delivery_trace import TRACE_SCHEMA
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
@@ -48,6 +49,11 @@ class AnyLink(Impairments):
     the first traffic."""
     schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
     """Changes of the rate, in order of time."""
+    delivery_trace: Accepts[Annotated[list[Duration], WithJsonSchema(TRACE_SCHEMA)], Durations] = (
+        by_default([])
+    )
+    """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
+    name of one. ``rate`` is then its mean rate."""
     trace: bool = False
     """Record every packet that arrives, is marked, is dropped or departs, here and on the reverse
     direction if that is a wire: as a table, and as a pcapng file for Wireshark."""

@@ -18,52 +18,22 @@
 
 use super::reno::Reno;
 use crate::config::{Config, LEDBAT_LEAST_WINDOW};
+use crate::queueing_delay::QueueingDelay;
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
-use marqueue_core::{Dur, Time};
-use std::collections::VecDeque;
-
-/// Nanoseconds of a minute.
-const MINUTE: u64 = 60_000_000_000;
 
 /// The delays of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct Ledbat {
-    /// current_delays, the latest last.
-    current: VecDeque<Dur>,
-    /// base_delays: minute and minimum, the latest last. A minute without a sample is absent.
-    base: VecDeque<(u64, Dur)>,
-}
-
-impl Ledbat {
-    /// update_base_delay() and update_current_delay().
-    fn note(&mut self, config: &Config, now: Time, delay: Dur) {
-        let minute = now.0 / MINUTE;
-        match self.base.back_mut() {
-            Some((latest, least)) if *latest == minute => *least = (*least).min(delay),
-            _ => self.base.push_back((minute, delay)),
-        }
-        self.base.retain(|&(then, _)| minute - then < u64::from(config.ledbat_base_history));
-        self.current.push_back(delay);
-        if self.current.len() > config.ledbat_filter as usize {
-            self.current.pop_front();
-        }
-    }
-
-    /// The queueing delay; zero while nothing is measured.
-    fn queueing_delay(&self) -> Dur {
-        let current = self.current.iter().min();
-        let base = self.base.iter().map(|&(_, delay)| delay).min();
-        current.zip(base).map_or(Dur::ZERO, |(&current, base)| Dur(current.0.saturating_sub(base.0)))
-    }
+    delays: QueueingDelay,
 }
 
 impl WindowLaw for Ledbat {
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         let config = acked.config;
         if let Some(delay) = acked.rto.latest() {
-            self.note(config, acked.now, delay);
+            self.delays.note(config, acked.now, delay);
         }
-        let off_target = 1.0 - self.queueing_delay().secs() / config.ledbat_target.secs();
+        let off_target = 1.0 - self.delays.queueing().secs() / config.ledbat_target.secs();
         let most = acked.outstanding + config.ledbat_allowed_increase;
         let cwnd = window.cwnd + config.ledbat_gain * off_target * acked.segments / window.cwnd;
         window.cwnd = cwnd.min(most).max(LEDBAT_LEAST_WINDOW);

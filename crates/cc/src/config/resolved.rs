@@ -31,6 +31,8 @@ pub struct Config {
     pub program: Option<Control>,
     /// A model of the path sets window and pacing rate.
     pub by_model: bool,
+    /// The window law opens the window in slow start too.
+    pub law_has_slow_start: bool,
     /// What an ECN echo means under that law.
     pub echo: EchoMode,
     /// How the receiver reports marks.
@@ -79,9 +81,11 @@ pub struct Config {
     pub ledbat_gain: f64,
     /// LEDBAT's ALLOWED_INCREASE, segments.
     pub ledbat_allowed_increase: f64,
-    /// LEDBAT's BASE_HISTORY, minutes.
+    /// The queueing delay that LEDBAT++ aims at.
+    pub ledbatpp_target: Dur,
+    /// BASE_HISTORY of LEDBAT and LEDBAT++, minutes.
     pub ledbat_base_history: u32,
-    /// LEDBAT's CURRENT_FILTER, samples.
+    /// CURRENT_FILTER of LEDBAT and LEDBAT++, samples.
     pub ledbat_filter: u32,
     /// Growth in a round trip under AIMD, segments.
     pub aimd_a: f64,
@@ -133,6 +137,8 @@ pub struct Config {
     pub pacing: Option<PacingRatios>,
     /// Segments of a new flow that are not paced.
     pub pacing_quantum: u32,
+    /// Most segments of a paced sender that leave back to back.
+    pub pacing_burst: u32,
     /// Smallest retransmission timeout.
     pub min_rto: Dur,
     /// Largest retransmission timeout.
@@ -161,7 +167,7 @@ pub struct Config {
     pub quick_acks: bool,
 }
 
-/// INIT_CWND and MIN_CWND of LEDBAT, segments (RFC 6817, 2.5).
+/// INIT_CWND and MIN_CWND of LEDBAT and LEDBAT++, segments (RFC 6817, 2.5).
 pub const LEDBAT_LEAST_WINDOW: f64 = 2.0;
 
 /// The timestamps option, padded to whole words (RFC 7323, appendix A).
@@ -214,7 +220,7 @@ impl From<&Params> for Config {
         let prague = control == Law::Prague;
         // RFC 6817, 2.4.2 and 2.5: no slow start.
         let ledbat = control == Law::Ledbat;
-        let first_window = if ledbat { p.initial_window.min(LEDBAT_LEAST_WINDOW) } else { p.initial_window };
+        let first_window = if ledbat || control == Law::LedbatPlusPlus { p.initial_window.min(LEDBAT_LEAST_WINDOW) } else { p.initial_window };
         let own_window = prague || control.has_model();
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {
@@ -231,6 +237,7 @@ impl From<&Params> for Config {
             control,
             program: None,
             by_model: control.has_model(),
+            law_has_slow_start: control.has_slow_start(),
             echo: control.echo(),
             feedback: if accecn && p.ecn_peer == EcnPeer::Same { EchoMode::Counted } else { control.echo() },
             ecn_request: match (p.ecn, accecn) {
@@ -259,6 +266,7 @@ impl From<&Params> for Config {
             ledbat_target: Dur::from_secs(p.ledbat_target),
             ledbat_gain: p.ledbat_gain,
             ledbat_allowed_increase: p.ledbat_allowed_increase,
+            ledbatpp_target: Dur::from_secs(p.ledbatpp_target),
             ledbat_base_history: p.ledbat_base_history as u32,
             ledbat_filter: p.ledbat_filter as u32,
             aimd_a: p.aimd_a,
@@ -294,6 +302,7 @@ impl From<&Params> for Config {
             rescue: p.rescue,
             pacing: PacingRatios::of(p, control),
             pacing_quantum: p.pacing_quantum as u32,
+            pacing_burst: p.pacing_burst as u32,
             min_rto: Dur::from_secs(p.min_rto),
             max_rto: Dur::from_secs(p.max_rto),
             initial_rto: Dur::from_secs(p.initial_rto),
@@ -363,6 +372,10 @@ impl Config {
         if self.pacing.is_some() && !rfc {
             return bad("pacing", "got window, expected none: ns-2 does not pace TCP");
         }
+        if self.pacing_burst > 1 && self.pacing.is_none() {
+            let got = self.pacing_burst;
+            return bad("pacing_burst", &format!("got {got} packets, expected 1: a sender without pacing sends what its window lets out, back to back"));
+        }
         if self.slow_start != SlowStart::Standard && !rfc {
             return bad("slow_start", "got one that ends by delay, expected standard: ns-2 has no other");
         }
@@ -371,6 +384,9 @@ impl Config {
                 "slow_start",
                 "got hystart++, expected standard: without timestamps few acknowledgements measure",
             );
+        }
+        if self.slow_start == SlowStart::HyStartPlusPlus && self.law_has_slow_start {
+            return bad("slow_start", "got hystart++, expected standard: ledbat++ has a slow start of its own");
         }
         if self.feedback == EchoMode::Counted && !rfc {
             return bad("ecn_feedback", "got accecn, expected law: ns-2 has no AccECN");

@@ -29,7 +29,7 @@ def pipe(rate: float = RATE, rtt: float = RTT) -> int:
     return max(1, round(rate * MBIT * rtt / 1e3 / 8 / PACKET))
 
 
-CLASSIC = ("reno", "cubic", "ledbat", "bbr1", "bbr3", "aimd", "scalable")
+CLASSIC = ("reno", "cubic", "ledbat", "ledbat++", "bbr1", "bbr3", "aimd", "scalable")
 """Controls that answer to losses or delays; the others are made for ECN."""
 
 

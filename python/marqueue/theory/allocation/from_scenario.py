@@ -80,7 +80,7 @@ def _outside(path: str, message: str) -> ScenarioError:
 
 
 def _resource(link: Plan) -> Resource:
-    if link.get("schedule"):
+    if link.get("schedule") or link.get("delivery_opportunities"):
         raise _outside("topology", f"the rate of {link['name']} changes")
     if cpu := link.get("cpu"):
         return Resource(link["name"], "cpu", float(cpu["clock"] * cpu["cores"]))

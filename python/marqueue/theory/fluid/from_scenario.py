@@ -109,6 +109,8 @@ class _Reader:
             self.refuse(f"topology.{name}", "a CPU, expected links only")
         if any(link.get("pipe", {}).values()):
             self.refuse(f"topology.{name}", "an impaired link, expected clear ones")
+        if link.get("delivery_opportunities"):
+            self.refuse(f"topology.{name}.delivery_trace", "a trace, expected rates")
         for group, what in groups:
             if index in self.queued(what) and (wire := self.wire(what)) != packet:
                 self.refuse(
