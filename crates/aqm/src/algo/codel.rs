@@ -88,8 +88,8 @@ const UNIT: u32 = 10;
 /// One step of Newton's method for 1/sqrt(count), in units of 2^-16, with Linux's rounding.
 fn newton_step(root: u16, count: u32) -> u16 {
     let x = u64::from(root) << 16;
-    let rest = (3_u64 << 32).saturating_sub(u64::from(count) * (x * x >> 32)) >> 2;
-    (rest * x >> 31 >> 16) as u16
+    let rest = (3_u64 << 32).saturating_sub(u64::from(count) * ((x * x) >> 32)) >> 2;
+    ((rest * x) >> 47) as u16
 }
 
 impl Codel {
@@ -104,8 +104,8 @@ impl Codel {
         match self.square_root {
             SquareRoot::Exact => from + Dur::from_secs(self.interval.secs() / math::sqrt(f64::from(self.count))),
             SquareRoot::Newton => {
-                let distance = (self.interval.0 >> UNIT) * u64::from(self.inverse_root) >> 16;
-                Time((from.0 >> UNIT) + distance << UNIT)
+                let distance = ((self.interval.0 >> UNIT) * u64::from(self.inverse_root)) >> 16;
+                Time(((from.0 >> UNIT) + distance) << UNIT)
             }
         }
     }
