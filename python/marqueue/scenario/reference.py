@@ -182,7 +182,7 @@ def _sections(table: Schema, name: str, place: str) -> Iterator[Section]:
     title = TITLES.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize())
     if kind := table.get("properties", {}).get("kind"):
         title = f"{place.split('.')[0].capitalize()}: {kind['const']}"
-    models = [each for each in table.get("oneOf", ()) if each.get("type") == "object"]
+    models = [each for each in table.get("oneOf", ()) if "properties" in each]
     for model in models:
         kind = f": {model['title']}" if "title" in model else ""
         about = model.get("description", table.get("description", ""))
