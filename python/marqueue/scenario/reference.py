@@ -15,7 +15,7 @@ from marqueue.errors import MarqueueError, one_of, suggestion
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.scenario.qdisc import NAMES
-from marqueue.scenario.schema import schema
+from marqueue.scenario.schema import PROGRAM, schema
 
 Schema = Mapping[str, Any]
 
@@ -329,6 +329,8 @@ def _value(name: str, value: Schema) -> str:
         case {"const": only}:
             return json.dumps(only)
         case {"enum": _, "examples": [given, *_]}:
+            return json.dumps(given)
+        case {"pattern": str(pattern), "examples": [given, *_]} if pattern == PROGRAM:
             return json.dumps(given)
         case _ if name in EXAMPLES:
             return EXAMPLES[name]
