@@ -18,6 +18,7 @@ mod pacing;
 pub mod path_model;
 pub mod preset;
 pub mod program;
+pub mod program_law;
 pub mod rate_based;
 pub mod receiver;
 pub mod recovery;
