@@ -192,7 +192,8 @@ def test_a_program_that_raises_ends_the_run_with_its_traceback(mine: Mine, tmp_p
         [*COMMAND, "run", "mine.toml", "--out", "out"], cwd=tmp_path, capture_output=True, text=True
     )
     assert ended.returncode == 1
-    assert "if now > 0.5: raise KeyError" in ended.stderr and "KeyError: 'here'" in ended.stderr
+    assert "if now > 0.5: raise KeyError" in ended.stderr
+    assert "KeyError: 'here'" in ended.stderr
     assert not list(tmp_path.glob("out*"))
 
 
@@ -258,7 +259,9 @@ def test_what_is_no_program_is_refused(mine: Mine, name: str, said: str) -> None
 
 def test_a_file_that_cannot_be_imported_says_where(mine: Mine) -> None:
     said = refused(lambda: mine("import marqueue\n1 / 0\n"))
-    assert "mine.py cannot be imported" in said and "line 2" in said and "ZeroDivision" in said
+    assert "mine.py cannot be imported" in said
+    assert "line 2" in said
+    assert "ZeroDivision" in said
 
 
 def test_a_text_runs_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +281,8 @@ def test_a_program_that_has_changed_is_another(mine: Mine, tmp_path: Path) -> No
     checkpoints.belong_to({"scenario": first.to_dict()})
     checkpoints.begin()
     second = mine(PI2 + "\n# changed\n")
-    assert first.hash != second.hash and compile(first) != compile(second)
+    assert first.hash != second.hash
+    assert compile(first) != compile(second)
     with pytest.raises(RunError, match=r"aqm\.sha256: was"):
         checkpoints.belong_to({"scenario": second.to_dict()})
     pinned = first.to_toml()
@@ -306,7 +310,9 @@ def test_sweeps_run_programs(mine: Mine, tmp_path: Path) -> None:
     axes = ["topology.bottleneck.aqm=python:mine.py:Pi2,pi2", "traffic.classic.count=2,4"]
     frame = sweep(scenario, axes, tmp_path / "swept").to_pandas()
     delays = frame[(frame.link == "bottleneck") & (frame.figure == "delay_mean")]["mean"].tolist()
-    assert len(delays) == 4 and delays[:2] == delays[2:] and delays[0] != delays[1]
+    assert len(delays) == 4
+    assert delays[:2] == delays[2:]
+    assert delays[0] != delays[1]
 
 
 def test_variables_of_a_module_are_those_of_one_queue(mine: Mine) -> None:

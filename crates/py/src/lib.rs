@@ -51,7 +51,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;
     m.add("GuestFailed", m.py().get_type::<run::GuestFailed>())?;
-    m.add("ProgramFailed", m.py().get_type::<run::ProgramFailed>())?;
+    m.add("ProgramFailed", m.py().get_type::<program::ProgramFailed>())?;
     m.add_class::<program::Packet>()?;
     m.add_function(wrap_pyfunction!(program::uniform_address, m)?)?;
     m.add_class::<program::Queue>()?;

@@ -1,7 +1,7 @@
 //! Checks and runs a plan without holding the interpreter lock.
 
 use crate::convert;
-use crate::program::PythonPrograms;
+use crate::program::{ProgramFailed, PythonPrograms};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
 use marqueue_sim::RunError;
@@ -16,7 +16,6 @@ use std::sync::Arc;
 pyo3::create_exception!(_core, PlanError, PyValueError, "The plan cannot be run: path, message.");
 pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw more than fits.");
 pyo3::create_exception!(_core, GuestFailed, PyException, "A kernel of the run failed.");
-pyo3::create_exception!(_core, ProgramFailed, PyException, "A program of the user's broke off.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
 /// Controls a run from another thread.

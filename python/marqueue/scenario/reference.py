@@ -15,7 +15,7 @@ from marqueue.errors import MarqueueError, one_of, suggestion
 from marqueue.scenario.impairments import PERCENT
 from marqueue.scenario.parameters import aqms, rate_laws
 from marqueue.scenario.qdisc import NAMES
-from marqueue.scenario.schema import schema
+from marqueue.scenario.schema import PROGRAM, schema
 
 Schema = Mapping[str, Any]
 
@@ -183,7 +183,7 @@ def _sections(table: Schema, name: str, place: str) -> Iterator[Section]:
     title = TITLES.get(name, re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).capitalize())
     if kind := table.get("properties", {}).get("kind"):
         title = f"{place.split('.')[0].capitalize()}: {kind['const']}"
-    models = [each for each in table.get("oneOf", ()) if each.get("type") == "object"]
+    models = [each for each in table.get("oneOf", ()) if "properties" in each]
     for model in models:
         kind = f": {model['title']}" if "title" in model else ""
         about = model.get("description", table.get("description", ""))
@@ -330,6 +330,8 @@ def _value(name: str, value: Schema) -> str:
         case {"const": only}:
             return json.dumps(only)
         case {"enum": _, "examples": [given, *_]}:
+            return json.dumps(given)
+        case {"pattern": str(pattern), "examples": [given, *_]} if pattern == PROGRAM:
             return json.dumps(given)
         case _ if name in EXAMPLES:
             return EXAMPLES[name]

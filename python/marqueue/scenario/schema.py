@@ -167,11 +167,12 @@ def _program(what: str) -> dict[str, Any]:
         "description": f"{what} that is a class in Python, in a file beside the scenario "
         "(docs/howto/python-programs.md). Further keys are its parameters.",
         "properties": {
-            "name": name,
+            "name": name | {"description": "python:, the file and the class."},
             DIGEST: {
                 "type": "string",
                 "pattern": "^[0-9a-f]{64}$",
-                "description": "The SHA-256 that the file must have.",
+                "examples": ["0" * 64],
+                "description": "The SHA-256 of the file; another file is refused.",
             },
         },
         "required": ["name"],

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::law_list::{window_laws, Law};
 use crate::path_model::PathModel;
-use crate::program::ProgramWindowLaw;
+use crate::program_law::ProgramWindowLaw;
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
 use marqueue_core::Time;
 

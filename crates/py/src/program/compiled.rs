@@ -6,8 +6,7 @@
 
 #![allow(unsafe_code, reason = "a call of a function that is known by its address has no safe form")]
 
-use super::shared::{interned, Place, Shared};
-use super::{keywords, MODULE};
+use super::shared::{interned, keywords, Place, Shared, MODULE};
 use marqueue_aqm::program::Program;
 use marqueue_aqm::{Context, Env, Reason, Verdict};
 use marqueue_core::params::PolicySpec;

@@ -1,9 +1,7 @@
 //! Congestion controls that are classes in Python: one object a flow, whose hooks are called for each acknowledgement.
 
-use super::shared::{shown, Cost, Place, Shared};
-use super::{keywords, MODULE};
+use super::shared::{keywords, shown, Cost, Place, Shared, MODULE};
 use marqueue_cc::program::{FlowState, ProgramLaw, ProgramLaws};
-use marqueue_cc::window_law::Signal;
 use marqueue_core::params::PolicySpec;
 use marqueue_core::Time;
 use pyo3::prelude::*;
@@ -202,14 +200,14 @@ impl ProgramLaw for PythonLaw {
         self.decide(ON_ACK, state, |hooks, py| hooks.on_ack.call1(py, (&flow, now.secs())))
     }
 
-    fn on_signal(&mut self, state: &FlowState, signal: Signal) -> f64 {
+    fn on_loss(&mut self, state: &FlowState) -> f64 {
         let flow = Python::attach(|py| self.flow.clone_ref(py));
-        let is_ecn = signal == Signal::Ecn;
-        let hook = if is_ecn { "on_ecn" } else { "on_loss" };
-        self.decide(hook, state, |hooks, py| {
-            let called = hooks.on_ecn.as_ref().filter(|_| is_ecn).unwrap_or(&hooks.on_loss);
-            called.call1(py, (&flow,))
-        })
+        self.decide("on_loss", state, |hooks, py| hooks.on_loss.call1(py, (&flow,)))
+    }
+
+    fn on_ecn(&mut self, state: &FlowState) -> f64 {
+        let flow = Python::attach(|py| self.flow.clone_ref(py));
+        self.decide("on_ecn", state, |hooks, py| hooks.on_ecn.as_ref().unwrap_or(&hooks.on_loss).call1(py, (&flow,)))
     }
 
     fn on_timeout(&mut self) {

@@ -9,23 +9,20 @@ pub use compiled::uniform_address;
 pub use flow::Flow;
 pub use marqueue_cc::program::PREFIX;
 pub use queue::{Packet, Queue};
+pub use shared::ProgramFailed;
 
 use compiled::Compiled;
 use flow::PythonLaws;
 use marqueue_aqm::program::Program;
 use marqueue_aqm::Env;
 use marqueue_cc::program::{program_of, Control};
-use marqueue_core::params::{ParamError, PolicySpec, Value};
+use marqueue_core::params::{ParamError, PolicySpec};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::programs::Programs;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use queue::PythonProgram;
-use shared::{Costs, Shared};
+use shared::{keywords, Costs, Shared, MODULE};
 use std::sync::Arc;
-
-/// The module that knows the programs.
-const MODULE: &str = "marqueue.programs.registry";
 
 /// The programs that a plan names.
 fn programs(plan: &Plan) -> impl Iterator<Item = &PolicySpec> {
@@ -37,20 +34,6 @@ fn programs(plan: &Plan) -> impl Iterator<Item = &PolicySpec> {
 /// Has Numba compiled a program?
 fn is_compiled(py: Python<'_>, spec: &PolicySpec) -> PyResult<bool> {
     py.import(MODULE)?.getattr("is_compiled")?.call1((&spec.name, keywords(py, spec)?))?.extract()
-}
-
-/// The values of a program's parameters.
-fn keywords<'py>(py: Python<'py>, spec: &PolicySpec) -> PyResult<Bound<'py, PyDict>> {
-    let values = PyDict::new(py);
-    for (name, value) in &spec.params {
-        match value {
-            Value::Flag(flag) => values.set_item(name, flag)?,
-            Value::Number(number) => values.set_item(name, number)?,
-            Value::Choice(text) => values.set_item(name, text)?,
-            Value::Policy(_) | Value::Table(_) => {}
-        }
-    }
-    Ok(values)
 }
 
 /// The programs of one run.

@@ -2,8 +2,7 @@
 //!
 //! The objects that hooks get are made once for each queue and filled in before each call.
 
-use super::shared::{interned, shown, Cost, Place, Shared};
-use super::{keywords, MODULE};
+use super::shared::{interned, keywords, shown, Cost, Place, Shared, MODULE};
 use marqueue_aqm::program::Program;
 use marqueue_aqm::{Context, Env, Reason, Verdict};
 use marqueue_core::params::PolicySpec;

@@ -2,14 +2,35 @@
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "what a program costs is no part of a result")]
 
-use super::PREFIX;
-use crate::run::ProgramFailed;
+use marqueue_cc::program::PREFIX;
+use marqueue_core::params::{PolicySpec, Value};
 use marqueue_core::Time;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+pyo3::create_exception!(_core, ProgramFailed, PyException, "A program of the user's broke off.");
+
+/// The module that knows the programs.
+pub const MODULE: &str = "marqueue.programs.registry";
+
+/// The values of a program's parameters.
+pub fn keywords<'py>(py: Python<'py>, spec: &PolicySpec) -> PyResult<Bound<'py, PyDict>> {
+    let values = PyDict::new(py);
+    for (name, value) in &spec.params {
+        match value {
+            Value::Flag(flag) => values.set_item(name, flag)?,
+            Value::Number(number) => values.set_item(name, number)?,
+            Value::Choice(text) => values.set_item(name, text)?,
+            Value::Policy(_) | Value::Table(_) => {}
+        }
+    }
+    Ok(values)
+}
 
 /// One call in so many is timed.
 const TIMED: u64 = 64;
