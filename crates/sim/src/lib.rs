@@ -30,6 +30,7 @@ pub mod meter;
 pub mod packet_options;
 pub mod plan;
 mod plan_check;
+mod quic_plan;
 pub mod resource;
 pub mod result;
 mod route;
