@@ -21,10 +21,11 @@ const CONNECTION_ID: usize = 8;
 const REQUEST: &[u8] = &[0; 100];
 /// What the server hands to its stream at a time.
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
-/// Flow control of the receiver and buffer of the sender, bytes: so large that congestion control decides.
+/// Flow control of the receiver, bytes: so large that congestion control decides.
 const WINDOW: u32 = 1 << 28;
-/// Bytes that the sender's buffer holds beyond what is acknowledged.
-const SEND_WINDOW: u64 = 1 << 26;
+/// Least buffer of the sender for what is not acknowledged, bytes. It has room for two congestion windows, so that it
+/// is never the application that limits, and that little is left in it when the application stops.
+const LEAST_BUFFER: u64 = 1 << 16;
 
 /// One of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +188,7 @@ impl Ends {
             }
         }
         let Some(stream) = self.stream.filter(|_| !self.finished) else { return };
+        connection.set_send_window(LEAST_BUFFER.max(2 * connection.congestion_state().window()));
         let mut stream = connection.send_stream(stream);
         while self.left != Some(0) {
             let most = self.left.map_or(DATA.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(DATA.len()));
@@ -326,8 +328,7 @@ fn transport_config(plan: &QuicPlan, ecn_cuts: EcnCuts) -> TransportConfig {
         .enable_segmentation_offload(false)
         .max_idle_timeout(None)
         .stream_receive_window(VarInt::from_u32(WINDOW))
-        .receive_window(VarInt::from_u32(WINDOW))
-        .send_window(SEND_WINDOW);
+        .receive_window(VarInt::from_u32(WINDOW));
     install(plan.control, ecn_cuts, &mut config);
     config
 }
