@@ -51,7 +51,7 @@ impl Control {
 pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
     let plan = parse(plan_json)?;
     let warnings = marqueue_sim::check(&plan).map_err(refused)?;
-    marqueue_uml::check(&plan).map_err(|error| refused(RunError::Invalid(error)))?;
+    marqueue_uml::check(&plan).and_then(|()| marqueue_quic::check(&plan)).map_err(|e| refused(RunError::Invalid(e)))?;
     Ok(warnings)
 }
 
@@ -71,7 +71,7 @@ pub fn replication_seed(seed: u64, replication: u64) -> u64 {
     marqueue_core::replication_seed(seed, replication)
 }
 
-/// Runs a plan; one with kernels as its end hosts and routers if it names any.
+/// Runs a plan; one with QUIC flows, or with kernels as its end hosts and routers if it names any.
 #[pyfunction]
 #[pyo3(signature = (plan_json, seed, control, kernels=None))]
 pub fn run<'py>(
@@ -118,6 +118,9 @@ fn run_programs(
 }
 
 fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {
+    if plan.has_quic() {
+        return marqueue_quic::run(plan, seed, control).map_err(refused);
+    }
     if !plan.has_kernels() {
         return marqueue_sim::run(plan, seed, control).map_err(refused);
     }

@@ -1,7 +1,7 @@
 //! How much memory a run takes, from its plan: an estimate that is made before the run starts.
 
 use crate::flow::Flow;
-use crate::plan::{LinkPlan, Plan, TrafficKind};
+use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
 use marqueue_aqm::Limit;
 use marqueue_core::{Packet, Time};
 
@@ -34,6 +34,9 @@ fn arriving(kind: &TrafficKind, duration: Time) -> f64 {
     match kind {
         TrafficKind::Poisson { rate, start, stop, .. } => {
             rate * stop.min(&duration).secs().max(start.secs()) - rate * start.secs()
+        }
+        TrafficKind::Quic(QuicPlan { arrivals: Some(rate), start, stop, .. }) => {
+            rate * stop.unwrap_or(duration).min(duration).secs().max(start.secs()) - rate * start.secs()
         }
         _ => 0.0,
     }

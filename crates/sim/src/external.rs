@@ -1,6 +1,6 @@
 //! What is outside the simulator: external endpoints, and queues.
 //!
-//! External endpoints are the senders and receivers of TCP flows whose packets the simulator carries.
+//! External endpoints are the senders and receivers of TCP or QUIC flows whose packets the simulator carries.
 //!
 //! The caller owns the frames. It injects a packet for each, and learns what became of it by the number of its frame:
 //! a packet is delivered at either end, or lost. [`crate::run::Run::advance_to_fate`] stops at each such event, so that
@@ -25,13 +25,13 @@ pub struct ExternalFlow {
     pub row: u32,
     /// Index into the plan's traffic.
     pub group: u32,
-    /// Index into the plan's transports.
+    /// Index into the plan's transports; 0 for QUIC, which has none.
     pub transport: u32,
     /// When it starts.
     pub start: Time,
     /// When it stops sending new data.
     pub stop: Option<Time>,
-    /// Segments that it has to send; unlimited if absent.
+    /// What it has to send, segments of TCP or bytes of QUIC; unlimited if absent.
     pub size: Option<u32>,
     /// How its application writes.
     pub write: Option<WritePlan>,

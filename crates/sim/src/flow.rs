@@ -71,7 +71,7 @@ pub enum FlowKind {
     RateBased(Box<RateBased>),
     /// Packets of an uncontrolled generator.
     Packets,
-    /// TCP whose two ends are outside the simulator.
+    /// TCP or QUIC whose two ends are outside the simulator.
     External(Box<External>),
     /// Finished.
     Finished,
@@ -141,6 +141,8 @@ pub struct External {
     pub retransmits: u64,
     /// Retransmission timeouts.
     pub timeouts: u32,
+    /// Window reductions by ECN.
+    pub ecn_cuts: u32,
 }
 
 /// Adds the row of a new flow to the table. Returns its index.
@@ -189,6 +191,7 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.sent[row] = external.sent;
             table.retransmits[row] = external.retransmits;
             table.timeouts[row] = external.timeouts;
+            table.ecn_cuts[row] = external.ecn_cuts;
         }
         FlowKind::Packets | FlowKind::Finished => {}
     }

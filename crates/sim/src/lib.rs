@@ -31,6 +31,7 @@ pub mod packet_options;
 pub mod plan;
 mod plan_check;
 pub mod programs;
+mod quic_plan;
 pub mod resource;
 pub mod result;
 mod route;

@@ -2,6 +2,7 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
+pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
 pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};
@@ -36,6 +37,11 @@ impl Plan {
             || self.links.iter().any(|link| link.router().is_some())
     }
 
+    /// Is any flow QUIC?
+    pub fn has_quic(&self) -> bool {
+        self.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Quic(_)))
+    }
+
     /// Number of processing classes; 0 without a CPU.
     pub fn class_count(&self) -> usize {
         if self.links.iter().all(|link| link.cpu.is_none()) {
@@ -50,6 +56,7 @@ impl Plan {
             TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
                 u64::from(count)
             }
+            TrafficKind::Quic(QuicPlan { count, .. }) => u64::from(count),
             TrafficKind::Packets { .. } => 1,
             TrafficKind::Poisson { .. } => 0,
         };
@@ -347,6 +354,8 @@ pub enum TrafficKind {
         #[serde(default)]
         trace: bool,
     },
+    /// QUIC flows, whose ends are outside (see [`crate::external`]).
+    Quic(QuicPlan),
     /// Packets that arrive as a Poisson process, without any control: the arrivals of M/M/1, M/D/1
     /// and M/G/1.
     Packets {
@@ -373,7 +382,10 @@ impl TrafficKind {
     pub fn ecn(&self) -> Ecn {
         match self {
             TrafficKind::Cbr { ecn, .. } | TrafficKind::Packets { ecn, .. } => (*ecn).into(),
-            TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } | TrafficKind::Paced { .. } => Ecn::NotEct,
+            TrafficKind::Tcp { .. }
+            | TrafficKind::Poisson { .. }
+            | TrafficKind::Paced { .. }
+            | TrafficKind::Quic(_) => Ecn::NotEct,
         }
     }
 }

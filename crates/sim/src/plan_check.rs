@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::events::EventQueue;
-use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, SizeLaw, TrafficKind, TrafficPlan};
+use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, QuicPlan, SizeLaw, TrafficKind, TrafficPlan};
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Bytes, Dur, Rate, Signals, Time};
@@ -149,7 +149,12 @@ fn check_sizes(plan: &Plan) -> Result<(), ParamError> {
         return Err(ParamError::new("boundaries", message));
     }
     let queues = plan.links.iter().filter(|l| l.queue.is_some()).count() as u64;
-    let samples_cwnd = |t: &&TrafficPlan| matches!(t.kind, TrafficKind::Tcp { sample_cwnd: true, .. });
+    let samples_cwnd = |t: &&TrafficPlan| {
+        matches!(
+            t.kind,
+            TrafficKind::Tcp { sample_cwnd: true, .. } | TrafficKind::Quic(QuicPlan { sample_cwnd: true, .. })
+        )
+    };
     let series = queues + plan.traffic.iter().filter(samples_cwnd).count() as u64;
     let samples = plan.duration.0.checked_div(plan.sample.0).unwrap_or(0);
     if samples.saturating_mul(series) > MAX_TABLE_CELLS {
@@ -197,6 +202,10 @@ fn check_rate(rate: Rate, path: &str) -> Result<(), ParamError> {
     }
     Ok(())
 }
+
+/// Sizes of a full packet of QUIC: UDP's payload is 1200 bytes at least (RFC 9000, section 14), and it has to fit into an
+/// Ethernet frame.
+const QUIC_PACKETS: std::ops::RangeInclusive<u64> = 1228..=1500;
 
 /// Checks a traffic group.
 fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
@@ -255,6 +264,19 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             packet_size(packet)?;
             let message = format!("expected at least {MIN_PACKET_WITH_SIGNALS} bytes, the size of the headers");
             expect(!law.uses_router_feedback() || packet.0 >= MIN_PACKET_WITH_SIGNALS, "packet", &message)
+        }
+        TrafficKind::Quic(quic) => {
+            route_returns(&quic.route)?;
+            let message = format!("got {} bytes, expected {QUIC_PACKETS:?} with QUIC", quic.packet.0);
+            expect(QUIC_PACKETS.contains(&quic.packet.0), "packet", &message)?;
+            expect(quic.size != Some(0), "size", "got 0 bytes, expected at least 1")?;
+            if let Some(rate) = quic.arrivals {
+                arrivals(rate, "flows").map_err(|e| ParamError::new("arrivals", e.message))?;
+            }
+            if let FlowSizes::Pareto { shape } = quic.law {
+                expect(shape.is_finite() && shape > 1.0, "law.shape", "expected more than 1")?;
+            }
+            Ok(())
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
             route_exists(route)?;

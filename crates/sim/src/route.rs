@@ -148,6 +148,7 @@ fn has_external(plan: &Plan, r: usize) -> bool {
         TrafficKind::Poisson { transport, routes, .. } => {
             routes.contains(&r) && plan.transports[*transport].stack.is_some()
         }
+        TrafficKind::Quic(quic) => quic.route == r,
         TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => false,
     })
 }
@@ -167,6 +168,7 @@ fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
                     at_once[route] &= answers(*transport);
                 }
             }
+            TrafficKind::Quic(quic) => at_once[quic.route] = false,
             TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
         }
     }

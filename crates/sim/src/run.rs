@@ -6,7 +6,7 @@ use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::external::{ExternalFlow, Reached};
 use crate::impair::Pipe;
 use crate::meter::Meter;
-use crate::plan::{LinkPlan, Plan, QueuePlan, TransportPlan};
+use crate::plan::{LinkPlan, Plan, QueuePlan, TrafficKind, TransportPlan};
 use crate::plan_check::check_plan;
 use crate::programs::{NoPrograms, Programs, UncheckedPrograms};
 use crate::resource::{Resource, Server};
@@ -286,6 +286,10 @@ impl Run {
 fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
     if let Some(i) = plan.transports.iter().position(|t| t.stack.is_some()) {
         return Err(ParamError::new(format!("transports[{i}].stack"), "got a kernel, expected a model in this run"));
+    }
+    if let Some(i) = plan.traffic.iter().position(|t| matches!(t.kind, TrafficKind::Quic(_))) {
+        let message = "got quic, expected another kind of traffic here: the QUIC library is not part of this program";
+        return Err(ParamError::new(format!("traffic[{i}].kind"), message));
     }
     match plan.links.iter().position(|link| link.router().is_some()) {
         None => Ok(()),

@@ -138,7 +138,7 @@ pub fn check(plan: &Plan) -> Result<(), ParamError> {
                 let message = "got random sizes, expected constant ones beside the qdisc of a kernel";
                 return Err(ParamError::new(format!("traffic[{index}].size"), message));
             }
-            TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } => continue,
+            TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } | TrafficKind::Quic(_) => continue,
         };
         if !SIZES.contains(&size) {
             return Err(ParamError::new(format!("traffic[{index}].packet"), format!("got {size} bytes, {expected}")));

@@ -65,14 +65,14 @@ def write(directory: Path) -> list[Card]:
     """Writes ``cards.json``, the schema of scenarios, and the compiled scenario of each card.
 
     Returns the cards. A scenario is left out that does not compile as it stands, or that needs a
-    Linux kernel, which no browser runs.
+    Linux kernel or the QUIC library, which no browser runs.
     """
     directory.mkdir(parents=True, exist_ok=True)
     written = []
     for card in cards():
         made = outline(card.toml)
         content = json.dumps(made.get("compiled"))
-        if made["ok"] and len(content) <= LARGEST_PLAN and not _needs_kernel(card.toml):
+        if made["ok"] and len(content) <= LARGEST_PLAN and not _runs_outside(card.toml):
             (directory / f"{card.id}.json").write_text(content, encoding="utf-8")
             written.append(card)
     _write(directory / "cards.json", [asdict(card) for card in written])
@@ -80,8 +80,10 @@ def write(directory: Path) -> list[Card]:
     return written
 
 
-def _needs_kernel(text: str) -> bool:
-    return any("stack" in each for each in tomllib.loads(text).get("transport", {}).values())
+def _runs_outside(text: str) -> bool:
+    table = tomllib.loads(text)
+    quic = any(each["kind"] == "quic" for each in table["traffic"])
+    return quic or any("stack" in each for each in table.get("transport", {}).values())
 
 
 def _card(name: str, path: Path, group: str) -> Card:

@@ -83,8 +83,9 @@ def _kind_and_stop(traffic: Raw) -> tuple[str, float]:
     """The kind of an entry of the plan's traffic, and the time at which its flows stop (NaN:
     never).
 
-    The stop time of Poisson traffic ends the arrivals of flows, not the flows.
+    The stop time of flows that arrive at random ends their arrivals, not the flows.
     """
     [(kind, settings)] = traffic["kind"].items()
-    stop = None if kind == "poisson" else settings["stop"]
+    arrive = kind == "poisson" or settings.get("arrivals") is not None
+    stop = None if arrive else settings["stop"]
     return kind, np.nan if stop is None else stop / 1e9

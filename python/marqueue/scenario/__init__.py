@@ -26,7 +26,7 @@ from marqueue.scenario.topology import (
     Star,
     StarClass,
 )
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Quic, Tcp
 from marqueue.scenario.warnings import scenario_warnings
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "ParkingLot",
     "Poisson",
     "Queue",
+    "Quic",
     "RateChange",
     "RateLaw",
     "Reorder",

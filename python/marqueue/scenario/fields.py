@@ -60,6 +60,8 @@ class Table(BaseModel):
 
 LARGEST_PACKET = Size(10**9)
 """With larger packets the transmission time could exceed the engine's clock."""
+LARGEST_FLOW = Size(4 * 10**9)
+"""The engine counts the bytes of a QUIC flow in 32 bits."""
 
 
 def mistake(message: str) -> PydanticCustomError:
@@ -75,6 +77,12 @@ def _above_zero(quantity: Q) -> Q:
     return quantity
 
 
+def _flow_size(size: Size) -> Size:
+    if size > LARGEST_FLOW:
+        raise mistake(f"got {show(str(size))}, expected at most {LARGEST_FLOW}")
+    return size
+
+
 def _packet_size(size: Size) -> Size:
     if size > LARGEST_PACKET:
         raise mistake(f"got {show(str(size))}, expected a packet of up to {LARGEST_PACKET}")
@@ -88,6 +96,7 @@ PositiveDuration = Annotated[Duration, AfterValidator(_above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(_above_zero)]
 PositiveClock = Annotated[Clock, AfterValidator(_above_zero)]
 PacketSize = Annotated[Size, AfterValidator(_above_zero), AfterValidator(_packet_size)]
+QuicSize = Annotated[Size, AfterValidator(_above_zero), AfterValidator(_flow_size)]
 PositivePackets = Annotated[Packets, AfterValidator(_above_zero)]
 PositiveFrequency = Annotated[Frequency, AfterValidator(_above_zero)]
 

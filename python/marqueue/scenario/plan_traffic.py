@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from marqueue.errors import show, unknown
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.dscp import dscp_value
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Tcp, Traffic
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Quic, Tcp, Traffic
+from marqueue.units import Duration
 
 
 def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
@@ -21,7 +22,7 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
         label["class"] = index
     if isinstance(table, Packets):
         _check_sizes(c, path, table)
-    if isinstance(table, Tcp) and table.sample_cwnd and c.scenario.sample.base == 0:
+    if isinstance(table, Tcp | Quic) and table.sample_cwnd and c.scenario.sample.base == 0:
         c.refuse(f"{path}.sample_cwnd", "got true, expected sample above zero with it")
     common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
     if isinstance(table, Poisson):
@@ -38,14 +39,18 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
     groups = []
     for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
         kind = common | {"route": route} | _share(c, path, table, position, len(routes))
-        if kind.get("count") != 0:
+        if kind.get("count") != 0 or kind.get("arrivals"):
             name_here = f"{name}/{c.net.classes[class_].name}"
             groups.append({"name": name_here, **label, "kind": {table.kind: kind}})
     return groups
 
 
 def _share(
-    c: Compilation, path: str, table: Tcp | Cbr | Paced | Packets, position: int, classes: int
+    c: Compilation,
+    path: str,
+    table: Tcp | Cbr | Paced | Packets | Quic,
+    position: int,
+    classes: int,
 ) -> Plan:
     """The part of a group in one class; flows are assigned to classes in turn."""
     if isinstance(table, Packets):
@@ -55,6 +60,8 @@ def _share(
             "size": table.sizes if table.scv is None else {table.sizes: {"scv": table.scv}},
             **_ecn_field(table),
         }
+    if isinstance(table, Quic):
+        return _quic(table, position, classes)
     count = table.count // classes + (position < table.count % classes)
     spread: Plan = {"count": count, "jitter": table.jitter.base}
     if isinstance(table, Cbr):
@@ -72,6 +79,27 @@ def _share(
         "write": _write(table),
         **({"sample_cwnd": True} if table.sample_cwnd else {}),
     }
+
+
+def _quic(table: Quic, position: int, classes: int) -> Plan:
+    """The part of a group of QUIC flows in one class."""
+    plan: Plan = {
+        "control": table.control,
+        "ecn": table.ecn,
+        "packet": table.packet.base,
+        "size": table.size.base if table.size else None,
+        "trace": table.trace,
+        **({"law": {"pareto": {"shape": table.shape}}} if table.shape else {}),
+        **({"sample_cwnd": True} if table.sample_cwnd else {}),
+    }
+    if table.arrivals is not None:
+        # A Poisson process in each class: together they are one, and each flow is in a random class.
+        arrivals = table.arrivals.per_second / classes
+        return plan | {"arrivals": arrivals, "count": 0, "jitter": 0}
+    count = table.count or 1
+    jitter = Duration(10**9) if table.jitter is None else table.jitter
+    here = count // classes + (position < count % classes)
+    return plan | {"count": here, "jitter": jitter.base}
 
 
 def _ecn_field(table: Cbr | Packets) -> Plan:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from marqueue.errors import show
 from marqueue.scenario.accepted_types import Accepts, Keys, by_default
@@ -16,6 +16,7 @@ from marqueue.scenario.fields import (
     PositiveFrequency,
     PositivePackets,
     PositiveRate,
+    QuicSize,
     RateLaw,
     Table,
     mistake,
@@ -160,6 +161,63 @@ class Paced(Group):
     """Record every change of the rate and of the price that it follows."""
 
 
+def _no_bbr(value: object) -> object:
+    if value == "bbr":
+        expected = 'expected "cubic" or "new_reno": the BBR of quinn draws random numbers without'
+        raise mistake(f'got "bbr", {expected} a seed, so no run could be repeated')
+    return value
+
+
+class Quic(Group):
+    """Downloads by QUIC, spread evenly over the classes: connections of the library quinn-proto,
+    whose packets the simulator carries. A client asks a server for data; the server sends it in one
+    stream."""
+
+    kind: Literal["quic"]
+    control: Annotated[Literal["cubic", "new_reno"], BeforeValidator(_no_bbr)] = "cubic"
+    """Congestion control of the server, as quinn has it."""
+    ecn: bool = True
+    """Whether its packets are ECN-capable: ECT(0)."""
+    packet: Accepts[PacketSize, Size | str] = by_default(Size(1228))
+    """Size of a full packet on the wire, from 1228 bytes (1200 of UDP's payload) to 1500. There is
+    no discovery of the path's MTU."""
+    count: Count | None = None
+    """Number of flows; by default 1, unless they arrive at random."""
+    arrivals: Accepts[PositiveFrequency | None, Frequency | str | None] = by_default(None)
+    """Mean number of flows that arrive per second, as a Poisson process; by default all of them
+    start together."""
+    jitter: Accepts[Duration | None, Duration | str | None] = by_default(None)
+    """Each flow starts at a random time up to this much later; by default 1 s, and none where they
+    arrive at random."""
+    size: Accepts[QuicSize | None, Size | str | None] = by_default(None)
+    """Data of each flow, or its mean; by default unlimited."""
+    sizes: Literal["constant", "pareto"] = "constant"
+    """Distribution of sizes."""
+    shape: Annotated[float, Field(gt=1, le=1000)] | None = None
+    """Shape of Pareto sizes, required for these: the probability of more than x falls as x to the
+    power of -shape."""
+    trace: bool = False
+    """Record every change of cwnd, ssthresh and smoothed round-trip time."""
+    sample_cwnd: bool = False
+    """Record the sum of the group's congestion windows at every sample, and their variances."""
+
+    @model_validator(mode="after")
+    def _arrivals_and_sizes(self) -> Self:
+        if self.arrivals is not None:
+            if self.count is not None or self.jitter is not None:
+                raise mistake("got arrivals with count or jitter, expected one of both")
+            if self.size is None:
+                raise mistake("got arrivals without size, expected both")
+        if (self.sizes == "pareto") != (self.shape is not None):
+            raise mistake(
+                f"got sizes = {show(self.sizes)} and shape = {show(self.shape)}, expected a shape "
+                'with sizes = "pareto", and only there'
+            )
+        if self.sizes == "pareto" and self.size is None:
+            raise mistake('got sizes = "pareto" without size, expected both')
+        return self
+
+
 class Packets(Group):
     """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1, M/D/1 and
     M/G/1."""
@@ -179,7 +237,7 @@ class Packets(Group):
     asks for the L4S service (RFC 9331)."""
 
 
-Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Packets, Field(discriminator="kind")]
+Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Quic | Packets, Field(discriminator="kind")]
 
 TrafficGroups = (
     list[Group]
@@ -187,6 +245,7 @@ TrafficGroups = (
     | list[Poisson]
     | list[Cbr]
     | list[Paced]
+    | list[Quic]
     | list[Packets]
     | list[Traffic]
     | list[dict[str, Any]]

@@ -5,9 +5,9 @@ use super::Engine;
 use crate::external::{Direction, ExternalFlow, ExternalPacket, Fate, PacketFate, Reached};
 use crate::flow::{External, FlowKind};
 use crate::packet_options::PacketOptions;
-use crate::plan::{TrafficKind, TrafficPlan};
+use crate::plan::{QuicPlan, TrafficKind, TrafficPlan};
 use crate::traffic::{draw_packets, ArrivalKind, Arrivals};
-use marqueue_core::{Ecn, Flags, Packet, Time};
+use marqueue_core::{Dur, Ecn, Flags, Packet, Rng, Time};
 
 impl Engine {
     /// Are the flows of this transport external?
@@ -23,21 +23,19 @@ impl Engine {
         };
         for i in 0..*count {
             let (_, at) = draw_start(traffic, i, seed, *start, *jitter);
-            self.add_external(
-                *route as u32,
-                ExternalFlow {
-                    slot: 0,
-                    row: 0,
-                    group,
-                    transport: *transport as u32,
-                    start: at,
-                    stop: *stop,
-                    size: *size,
-                    write: *write,
-                    trace: *trace,
-                    sample_cwnd: *sample_cwnd,
-                },
-            );
+            let flow = ExternalFlow {
+                slot: 0,
+                row: 0,
+                group,
+                transport: *transport as u32,
+                start: at,
+                stop: *stop,
+                size: *size,
+                write: *write,
+                trace: *trace,
+                sample_cwnd: *sample_cwnd,
+            };
+            self.add_external(*route as u32, flow, size.unwrap_or(0));
         }
     }
 
@@ -67,15 +65,50 @@ impl Engine {
                 trace: false,
                 sample_cwnd: false,
             };
-            self.add_external(route, flow);
+            self.add_external(route, flow, size.unwrap_or(0));
             arrivals.advance();
         }
     }
 
-    fn add_external(&mut self, route: u32, flow: ExternalFlow) {
+    /// Adds the QUIC flows of a group: all at once, as those of an arrival process above.
+    pub(super) fn add_quic_group(&mut self, traffic: &TrafficPlan, quic: &QuicPlan, group: u32, seed: u64) {
+        let flow = |start, size| ExternalFlow {
+            slot: 0,
+            row: 0,
+            group,
+            transport: 0,
+            start,
+            stop: quic.stop.filter(|_| quic.arrivals.is_none()),
+            size,
+            write: None,
+            trace: quic.trace,
+            sample_cwnd: quic.sample_cwnd,
+        };
+        let packets = |size: Option<u32>| size.map_or(0, |bytes| bytes.div_ceil(quic.payload()));
+        for i in 0..quic.count {
+            let (mut rng, start) = draw_start(traffic, i, seed, quic.start, quic.jitter);
+            let size = quic.size.map(|mean| draw_packets(quic.law, mean, &mut rng));
+            self.add_external(quic.route as u32, flow(start, size), packets(size));
+        }
+        let Some(rate) = quic.arrivals else { return };
+        let mut rng = Rng::named(seed, &format!("traffic/{}", traffic.name));
+        let stop = quic.stop.unwrap_or(Time::NEVER).min(self.edges[self.edges.len() - 1]);
+        let mut next = quic.start;
+        loop {
+            next += Dur::from_secs(rng.exponential(1.0 / rate));
+            if next >= stop {
+                return;
+            }
+            let size = quic.size.map(|mean| draw_packets(quic.law, mean, &mut rng));
+            self.add_external(quic.route as u32, flow(next, size), packets(size));
+        }
+    }
+
+    /// `packets` is the number of data packets that it has to send; 0 if it is endless.
+    fn add_external(&mut self, route: u32, flow: ExternalFlow, packets: u32) {
         let ack_stage = self.routes.ack_stage(self.routes.first[route as usize]);
         let kind = FlowKind::External(Box::new(External { ack_stage, ..External::default() }));
-        let slot = self.add_flow(kind, flow.group, route, flow.start, flow.size.unwrap_or(0));
+        let slot = self.add_flow(kind, flow.group, route, flow.start, packets);
         let row = self.flows[slot as usize].row;
         self.flows[slot as usize].transport = flow.transport;
         self.external_flows.push(ExternalFlow { slot, row, ..flow });

@@ -19,6 +19,7 @@ impl Engine {
                 TrafficKind::Tcp { .. } => self.add_tcp_group(traffic, group, seed),
                 TrafficKind::Cbr { .. } => self.add_cbr_group(traffic, group, seed),
                 TrafficKind::Paced { .. } => self.add_rate_based_group(traffic, group, seed),
+                TrafficKind::Quic(quic) => self.add_quic_group(traffic, quic, group, seed),
                 TrafficKind::Packets { route, start, .. } => {
                     let f = self.add_flow(FlowKind::Packets, group, *route as u32, *start, 0);
                     self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
