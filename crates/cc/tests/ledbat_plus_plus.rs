@@ -40,7 +40,8 @@ fn settled(b: &mut Bare, t: f64, rtt: f64) -> f64 {
 #[test]
 fn the_gain_is_one_over_twice_the_target_in_base_delays() {
     // 120 ms / b, rounded up, at most 16.
-    for (rtt, divisor) in [(0.2, 1.0), (0.12, 1.0), (0.119, 2.0), (0.1, 2.0), (0.04, 3.0), (0.008, 15.0), (0.001, 16.0)] {
+    for (rtt, divisor) in [(0.2, 1.0), (0.12, 1.0), (0.119, 2.0), (0.1, 2.0), (0.04, 3.0), (0.008, 15.0), (0.001, 16.0)]
+    {
         near(steady(20.0, rtt).ack(1.0, 1.0), 20.0 + 1.0 / divisor / 20.0, 1e-9);
         near(begin(rtt).ack(1.0, 1.0), 2.0 + 1.0 / divisor, 1e-9);
     }
@@ -54,7 +55,7 @@ fn the_window_falls_by_its_excess_over_the_target_and_at_most_by_half() {
     near(settled(&mut b, 1.02, 0.166), 20.0 + (0.5 - 2.0) / 20.0, 1e-6); // 1.1 targets
     near(settled(&mut b, 1.03, 0.19), 20.0 + (0.5 - 10.0) / 20.0, 1e-6); // 1.5 targets
     near(settled(&mut b, 1.04, 0.3), 20.0 - 10.0 / 20.0, 1e-9); // 3.3 targets: half of the window a round trip
-    // A round trip of 20 segments at three targets halves it; two segments are left at least.
+                                                                // A round trip of 20 segments at three targets halves it; two segments are left at least.
     b.window.cwnd = 20.0;
     for _ in 0..20 {
         timed(&mut b, 1.05, 0.3, 1.0);

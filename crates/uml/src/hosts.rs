@@ -190,7 +190,8 @@ pub fn check(plan: &Plan) -> Result<(), ParamError> {
         }
         if let Some(first) = write.first {
             let got = first.packets;
-            let message = format!("got {got} packets, expected none with a kernel, whose application writes equal pieces");
+            let message =
+                format!("got {got} packets, expected none with a kernel, whose application writes equal pieces");
             return Err(ParamError::new(format!("traffic[{index}].first"), message));
         }
     }

@@ -220,7 +220,11 @@ impl From<&Params> for Config {
         let prague = control == Law::Prague;
         // RFC 6817, 2.4.2 and 2.5: no slow start.
         let ledbat = control == Law::Ledbat;
-        let first_window = if ledbat || control == Law::LedbatPlusPlus { p.initial_window.min(LEDBAT_LEAST_WINDOW) } else { p.initial_window };
+        let first_window = if ledbat || control == Law::LedbatPlusPlus {
+            p.initial_window.min(LEDBAT_LEAST_WINDOW)
+        } else {
+            p.initial_window
+        };
         let own_window = prague || control.has_model();
         let abe = p.abe && matches!(p.control, Law::Reno | Law::Cubic);
         Config {

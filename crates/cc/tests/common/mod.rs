@@ -54,7 +54,10 @@ pub fn way_of(way: usize, control: &str) -> (&'static str, &'static str) {
 
 /// The window laws that ECE speaks to, and that start slowly: all but Prague, LEDBAT, LEDBAT++ and the models of the path.
 pub fn echo_laws() -> impl Iterator<Item = &'static str> {
-    marqueue_cc::law_list::Law::NAMES.iter().copied().filter(|law| !["prague", "ledbat", "ledbat++", "bbr1", "bbr3"].contains(law))
+    marqueue_cc::law_list::Law::NAMES
+        .iter()
+        .copied()
+        .filter(|law| !["prague", "ledbat", "ledbat++", "bbr1", "bbr3"].contains(law))
 }
 
 /// Does the window law need ECN?
