@@ -93,7 +93,7 @@ def _quic(table: Quic, position: int, classes: int) -> Plan:
         **({"sample_cwnd": True} if table.sample_cwnd else {}),
     }
     if table.arrivals is not None:
-        # A Poisson process in each class: together they are one, and each flow is in a random class.
+        # A Poisson process in each class: together they are one, and a flow's class is random.
         arrivals = table.arrivals.per_second / classes
         return plan | {"arrivals": arrivals, "count": 0, "jitter": 0}
     count = table.count or 1

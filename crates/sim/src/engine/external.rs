@@ -50,7 +50,7 @@ impl Engine {
             let route = routes[arrivals.rng.below(routes.len() as u32) as usize];
             // The phase of a model's clock.
             arrivals.rng.uniform();
-            let size = Some(draw_packets(law, mean, &mut arrivals.rng));
+            let size = draw_packets(law, mean, &mut arrivals.rng);
             let start = arrivals.next;
             let (slot, row, stop, write) = (0, 0, None, None);
             let flow = ExternalFlow {
@@ -60,12 +60,12 @@ impl Engine {
                 transport,
                 start,
                 stop,
-                size,
+                size: Some(size),
                 write,
                 trace: false,
                 sample_cwnd: false,
             };
-            self.add_external(route, flow, size.unwrap_or(0));
+            self.add_external(route, flow, size);
             arrivals.advance();
         }
     }
