@@ -57,7 +57,7 @@ fn simulated(spec: &PolicySpec) -> Vec<(u32, Time, Ecn)> {
         signal: Signal::Ecn,
         densities: None,
     };
-    let queue = Discipline::build(spec, env, Rng::named(SEED, "embed")).unwrap();
+    let queue = Discipline::build(spec, env, Rng::named(SEED, "embed")).expect("an algorithm of the list");
     let meter = Meter::new(queue.probes(), 1);
     let mut link = Resource::new(queue, Server::Link(Transmitter::new(RATE)), DELAY, &[], meter);
     let mut left = Vec::new();
@@ -80,7 +80,7 @@ fn embedded(spec: &PolicySpec, start: u64) -> Vec<(u32, Time, Ecn)> {
     let config =
         Config::new(&spec.name, RATE).mean_packet(Bytes(1000)).buffer(Limit::Packets(40)).delay(DELAY).seed(SEED);
     let config = spec.params.iter().fold(config, |config, (name, value)| config.set(name, value.clone()));
-    let mut link = config.bottleneck().unwrap();
+    let mut link = config.bottleneck().expect("an algorithm of the list");
     let (mut left, mut arrivals) = (Vec::new(), arrivals().into_iter().zip(0..).peekable());
     loop {
         let arrival = arrivals.peek().map(|((at, _), _)| Time(at.0 + start));
