@@ -58,9 +58,10 @@ def test_the_same_seed_gives_the_same_digest() -> None:
 def test_long_flows_take_the_link(control: str) -> None:
     keys = {"count": 2, "control": control, "trace": True, "sample_cwnd": True}
     result = run(scenario({**QUIC, **keys}))
-    # 1168 of 1228 bytes are data.
+    # 1168 of 1228 bytes are data. What waits out of order as the measuring begins, at most a full
+    # queue, counts in it.
     goodput = column(result, "goodput").sum()
-    assert 0.93 * 9.51e6 < goodput < 9.52e6
+    assert 0.93 * 9.51e6 < goodput < 9.6e6
     assert column(result, "retransmits").sum() > 0
     trace = result.tables["tcp"]
     assert set(trace["flow"].to_pylist()) == {0, 1}

@@ -34,7 +34,7 @@ access = { rate = "100 Mbit/s", trace = true }
 [topology.bottleneck]
 rate = "5 Mbit/s"
 delay = "5 ms"
-buffer = "30 packets"
+buffer = "20 packets"
 aqm = "codel"
 trace = true
 

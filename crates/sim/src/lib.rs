@@ -24,6 +24,7 @@ pub mod external;
 mod flow;
 mod flow_delays;
 mod flow_links;
+mod flow_sizes;
 pub mod impair;
 mod in_flight;
 pub mod meter;

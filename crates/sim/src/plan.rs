@@ -2,6 +2,7 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
+pub use crate::flow_sizes::FlowSizes;
 pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
 pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
@@ -446,20 +447,6 @@ pub enum Gaps {
     Constant,
     /// Exponential.
     Exponential,
-}
-
-/// The distribution of flow sizes, before they are rounded to whole packets, at least one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub enum FlowSizes {
-    /// Constant.
-    #[default]
-    Constant,
-    /// Pareto: the probability of a size above x decreases as x^-shape.
-    Pareto {
-        /// Above 1, so that the mean is finite.
-        shape: f64,
-    },
 }
 
 /// The distribution of packet sizes.

@@ -1,6 +1,6 @@
 //! The part of a plan that names QUIC: flows whose ends are connections of a QUIC library.
 
-use crate::plan::FlowSizes;
+use crate::flow_sizes::FlowSizes;
 use marqueue_core::{Bytes, Dur, Time};
 use serde::{Deserialize, Serialize};
 

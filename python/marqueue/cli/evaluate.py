@@ -160,7 +160,7 @@ def evaluate_cc(
     """
     # Slow to import, and not needed for help.
     from marqueue.evaluation import CC_SUITES, checked_names, control_contender, split_names
-    from marqueue.evaluation.ccwg_bbr import NAME, draft_cases
+    from marqueue.validation.bbr.evaluation import NAME, draft_cases
 
     checked_names("--suite", [suite], [*CC_SUITES, NAME])
     if suite == NAME:

@@ -54,14 +54,16 @@ def _from_text(
         data = read_toml(text)
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
-    data = with_traces(with_columns(data, folder, origin), folder, origin)
-    if complete is not None:
-        try:
+    try:
+        data = with_traces(with_columns(data, folder, origin), folder, origin)
+        if complete is not None:
             for override in overrides:
                 data = _override(data, override)
-        except ScenarioError as error:
-            raise ScenarioError(error.problems, origin) from None
-        data, overrides = complete(data, folder, origin), ()
+            data, overrides = complete(data, folder, origin), ()
+    except ScenarioError as error:
+        raise ScenarioError(error.problems, origin) from None
+    except RecursionError:
+        raise ScenarioError([Problem("", TOO_DEEP)], origin) from None
     return from_dict(data, overrides, origin)
 
 

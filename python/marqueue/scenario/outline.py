@@ -75,11 +75,14 @@ def program(data: dict[str, Any]) -> str:
 
 
 def examples() -> list[dict[str, str]]:
-    """The example scenarios of the package: name, title, text."""
+    """The example scenarios of the package: name, title, text; without QUIC flows, whose library
+    is not in a browser."""
     texts = {path.stem: path.read_text(encoding="utf-8") for path in EXAMPLES.glob("*.toml")}
+    tables = {name: read_toml(text) for name, text in sorted(texts.items())}
     return [
-        {"name": name, "title": str(read_toml(text)["name"]), "toml": text}
-        for name, text in sorted(texts.items())
+        {"name": name, "title": str(table["name"]), "toml": texts[name]}
+        for name, table in tables.items()
+        if not any(each.get("kind") == "quic" for each in table["traffic"])
     ]
 
 

@@ -40,7 +40,9 @@ def _unstable(table: Paced) -> Iterator[str]:
 def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
     """A rate law that follows prices, on a route where no queue writes them."""
     [settings] = entry["kind"].values()
-    law = rate_laws().get(settings.get("control", {}).get("name"))
+    # That of a paced flow is a table, that of a QUIC flow a name.
+    control = settings.get("control")
+    law = rate_laws().get(control["name"]) if isinstance(control, dict) else None
     if not isinstance(law, RateLawEntry) or not law.listens:
         return
     queues = [plan["links"][i]["queue"] for i in plan["routes"][settings["route"]]["forward"]]

@@ -1,8 +1,8 @@
 //! A queue, its transmitter and a propagation delay: an emulated link for tests of transport protocols.
 
 use super::clock::Clock;
-use super::config::check_rate;
 use super::held::{Departure, Dropped, Header, Held};
+use super::rate::check_rate;
 use crate::accounting::Counters;
 use crate::qdisc::{EnqueueOutcome, Qdisc};
 use alloc::collections::VecDeque;

@@ -3,14 +3,13 @@
 use super::bottleneck::Bottleneck;
 use super::held::{Header, Held};
 use super::queue::PacketQueue;
+use super::rate::check_rate;
 use crate::algo::Discipline;
 use crate::policy::{Env, Limit, Signal};
 use alloc::format;
 use marqueue_core::params::{ParamError, PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Rate, Rng};
 
-/// The highest rate, bits a second.
-const MAX_RATE: u64 = 1_000_000_000_000_000;
 /// The longest propagation delay.
 const MAX_DELAY: Dur = Dur(3_600_000_000_000);
 
@@ -121,12 +120,4 @@ impl Config {
         let rng = Rng::named(self.seed, "embed");
         Ok(Held::new(Discipline::build(&self.spec, self.env.clone(), rng)?, self.keeps_dropped))
     }
-}
-
-/// Rejects a rate that arithmetic of transmission times cannot have.
-pub(super) fn check_rate(rate: Rate) -> Result<(), ParamError> {
-    if (1..=MAX_RATE).contains(&rate.0) {
-        return Ok(());
-    }
-    Err(ParamError::new("rate", format!("got {} bit/s, expected 1 to {MAX_RATE}", rate.0)))
 }

@@ -13,6 +13,7 @@ mod clock;
 mod config;
 mod held;
 mod queue;
+mod rate;
 
 pub use bottleneck::{Bottleneck, Delivery};
 pub use config::Config;

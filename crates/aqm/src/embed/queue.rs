@@ -1,8 +1,8 @@
 //! A queue whose server is the program.
 
 use super::clock::Clock;
-use super::config::check_rate;
 use super::held::{Departure, Dropped, Header, Held};
+use super::rate::check_rate;
 use crate::accounting::Counters;
 use crate::qdisc::{EnqueueOutcome, Qdisc};
 use alloc::vec::Vec;

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from marqueue.errors import MarqueueError, unknown
-from marqueue.evaluation.contenders import checked_names
 from marqueue.validation.bbr import BBR, CASES, VERSIONS, applicable, tasks
 from marqueue.validation.rung import Rung
 
@@ -44,7 +43,9 @@ def _numbered(control: str, only: Sequence[str]) -> list[str]:
     """The cases with these numbers: "6" and "7" are both of "6, 7 PROBE_UP"."""
     numbers = {name: _numbers(name) for name in CASES}
     known = dict.fromkeys(number for each in numbers.values() for number in each)
-    checked_names("--only", only, known)
+    for number in only:
+        if number not in known:
+            raise MarqueueError(f"--only: {unknown(number, known)}")
     chosen = [name for name, each in numbers.items() if set(each) & set(only)]
     for number in only:
         if not any(number in numbers[name] for name in applicable(control)):
