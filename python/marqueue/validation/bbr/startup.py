@@ -56,8 +56,8 @@ def loss(bench: TaskRunner, path: Path, seeds: Sequence[int]) -> list[Check]:
         watch = lossy.watch(bench, seed)
         startup = watch.first("startup")
         row = startup.rows.stop - 1
-        # Drain and PROBE_DOWN are over in the same acknowledgement if little is in flight. A plateau has
-        # not been counted: the application limits the samples.
+        # Drain and PROBE_DOWN are over in the same acknowledgement if little is in flight. A
+        # plateau has not been counted: the application limits the samples.
         return (
             startup.following in ("drain", "probe-bw-down", "probe-bw-cruise")
             and bool(watch.full_bw_reached[row + 1])
