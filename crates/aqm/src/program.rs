@@ -4,9 +4,11 @@
 
 use crate::policy::{Aqm, Context, Env, Verdict};
 use crate::qdisc::SingleQueue;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt::Debug;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Packet, Rng, Time};
-use std::fmt::Debug;
 
 marqueue_core::params! {
     /// No parameters: a program gets its own when it is made.
