@@ -284,6 +284,7 @@ fn flows(plan: &Plan) -> u64 {
                 count.into()
             }
             TrafficKind::Poisson { .. } | TrafficKind::Packets { .. } => 1,
+            TrafficKind::Quic(_) => 1,
         })
         .sum()
 }
@@ -291,6 +292,10 @@ fn flows(plan: &Plan) -> u64 {
 /// Runs the first events of a plan that passes `check`.
 fn try_out(mut plan: Plan, seed: u64) {
     if check(&plan).is_err() {
+        return;
+    }
+    // The library that ends these flows is not here.
+    if plan.traffic.iter().any(|t| matches!(t.kind, TrafficKind::Quic(_))) {
         return;
     }
     if flows(&plan) > MAX_FLOWS || plan.boundaries.len() > MAX_WINDOWS || plan.links.len() > MAX_LINKS {
