@@ -145,7 +145,7 @@ def test_every_example_of_the_reference_is_accepted_by_the_schema():
         ("cbr", "What each flow sends"),
         ("pie", "QDELAY_REF"),
         ("transport.default.min_rto", "Smallest retransmission timeout"),
-        ("topology.bottleneck", "How a mark reaches the"),
+        ("topology.bottleneck", "How a mark"),
         ("topology.bottleneck.aqm", "Names: droptail, red"),
         ("traffic", "UDP flows of constant rate"),
     ],
