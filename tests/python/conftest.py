@@ -32,6 +32,10 @@ for _number, _handler in (
 SYSTEM = Path(__file__).parents[2] / "requirements" / "system.txt"
 """Programs and headers that tests use, each with its Debian package."""
 
+# How long an example takes says how busy the machine is, not whether the code is right.
+settings.register_profile("marqueue", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("marqueue")
+
 # Mutation tests (`make mutants`) run every test in one process, many times, and want one answer. An
 # example that fails is not made smaller: that takes minutes and tells a mutant nothing.
 settings.register_profile(

@@ -222,7 +222,7 @@ def result_of(data: Table) -> Result | None:
     return run(scenario, jobs=1)
 
 
-PATIENT = settings(deadline=None, max_examples=40, suppress_health_check=list(HealthCheck))
+PATIENT = settings(max_examples=40, suppress_health_check=list(HealthCheck))
 
 
 @PATIENT

@@ -127,7 +127,7 @@ def test_the_boundary_of_gamma_next_to_1_is_found() -> None:
     assert above.root.real > 0 > replace(above, gamma=0.9755).root.real
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     window=st.floats(1.3, 30), rtt=st.floats(0.005, 2), capacity=st.floats(100, 1e6),
     gamma=st.floats(0.5, 1),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from conftest import EXAMPLES
@@ -19,9 +19,6 @@ SHIPPED = [tomllib.loads(path.read_text(encoding="utf-8")) for path in EXAMPLES]
 [DUMBBELL] = [path for path in EXAMPLES if path.stem == "dumbbell"]
 
 Path = tuple[int | str, ...]
-
-# What a slow machine needs is no failure.
-PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def places(value: object, here: Path = ()) -> list[Path]:
@@ -114,19 +111,16 @@ def check_answer(data: Any) -> None:
         assert all(problem.message and (problem.path or nowhere) for problem in said)
 
 
-@PATIENT
 @given(broken())
 def test_a_broken_scenario_is_answered(data: Any) -> None:
     check_answer(data)
 
 
-@PATIENT
 @given(values)
 def test_anything_at_all_is_answered(data: Any) -> None:
     check_answer(data)
 
 
-@PATIENT
 @given(st.one_of(st.binary(), st.text().map(str.encode)))
 @example(b"count = 1" + b"0" * 5000)
 @example(b"x = " + b"[" * 5000)
@@ -142,7 +136,6 @@ def test_any_file_is_answered(tmp_path_factory: pytest.TempPathFactory, content:
         load(path)
 
 
-@PATIENT
 @given(
     st.sampled_from(EXAMPLES),
     st.one_of(

@@ -94,7 +94,7 @@ def test_small_buffers_are_a_fixed_point_of_tcp_and_random_arrivals(
     window=st.floats(1.5, 60), flows=st.integers(10, 3000), rtt=st.floats(0.01, 0.5),
     packets=st.lists(st.integers(1, 20_000), min_size=2, max_size=5, unique=True),
 )  # fmt: skip
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_model_loses_utilization_by_a_larger_buffer(
     window: float, flows: int, rtt: float, packets: list[int]
 ) -> None:

@@ -31,7 +31,7 @@ def test_a_source_without_a_limit_is_refused() -> None:
         max_min(usage, np.array([1.0, np.inf]))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 6), st.integers(1, 12), st.integers(0, 2**32 - 1))
 def test_each_source_has_a_full_bottleneck_where_its_level_is_largest(
     m: int, n: int, seed: int

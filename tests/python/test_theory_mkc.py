@@ -65,7 +65,7 @@ def test_figure_3_kelly_settles_at_23_436_and_16_042() -> None:
     assert settled.sum() / 20 - 1 == pytest.approx(0.97, abs=0.005)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 # No Newton step from far away brings each of these equations closer.
 @example(163)
@@ -78,7 +78,7 @@ def test_lemma_1_on_any_routes(seed: int) -> None:
     assert point.rates * (network.usage.T @ point.prices) == pytest.approx(omega)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1))
 def test_the_fixed_point_of_mkc_is_where_the_map_stays(seed: int) -> None:
     network = random_network(seed)
@@ -93,7 +93,7 @@ def test_the_fixed_point_of_mkc_is_where_the_map_stays(seed: int) -> None:
         assert obeyed[np.arange(network.sources), point.bottleneck] == pytest.approx(obeyed.max(1))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32 - 1))
 def test_emkc_converges_from_anywhere_on_any_routes_under_any_delays(seed: int) -> None:
     network = random_network(seed)

@@ -42,7 +42,7 @@ def symmetric(rng: np.random.Generator, radius: float) -> np.ndarray:
     return a * radius / np.abs(np.linalg.eigvalsh(a)).max()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seeds)
 def test_theorem_1_no_delays_make_a_symmetric_stable_matrix_unstable(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -51,7 +51,7 @@ def test_theorem_1_no_delays_make_a_symmetric_stable_matrix_unstable(seed: int) 
     assert search(a, rng, tries=8, longest=5) is None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seeds)
 def test_theorem_1_delays_do_not_make_an_unstable_one_stable_for_all_of_them(seed: int) -> None:
     a = symmetric(np.random.default_rng(seed), 1.001)
@@ -72,7 +72,7 @@ def test_a_counterexample_that_is_not_symmetric() -> None:
     assert search(a, np.random.default_rng(1), tries=50, longest=3) is not None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seeds)
 def test_a_diagonal_that_makes_a_matrix_symmetric_is_found_and_suffices(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -85,7 +85,7 @@ def test_a_diagonal_that_makes_a_matrix_symmetric_is_found_and_suffices(seed: in
     assert search(a, rng, tries=8, longest=5) is None
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seeds)
 def test_a_norm_below_1_suffices_for_any_matrix(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -126,7 +126,7 @@ def test_condition_3_is_exact_for_one_source(delay: int) -> None:
     assert fourth.high[0] < third.high[0]
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seeds)
 def test_conditions_3_and_4_hold_only_where_kelly_is_stable(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -153,7 +153,7 @@ def test_theorem_4_bounds_beta_over_all_delays_not_over_each() -> None:
     assert beyond.any_delay[0][1].answer == "unstable without delays"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seeds)
 def test_theorem_3_on_any_routes_under_any_delays(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -209,7 +209,7 @@ def test_the_critical_gain_is_where_the_companion_matrix_says(beta: float, delay
         assert gain == pytest.approx(lossfree.safe_gain(delay))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seeds)
 def test_any_gain_below_the_critical_one_of_the_longest_delay_is_stable(seed: int) -> None:
     rng = np.random.default_rng(seed)
