@@ -218,14 +218,15 @@ class LiveLink:
         near: tuple[str, str | None],
         far: tuple[str, str | None],
         mtu: int,
-        hosts: list[int],
+        hosts: list[tuple[int, int, bool] | None],
         *,
         share_samples: bool = False,
     ) -> None:
         """Create both devices, each given by its name and the file of its network namespace (None:
-        that of the caller). ``hosts`` has the route of each host at the far end, by the last 16
-        bits of its address; it is empty if all packets take the only route. With ``share_samples``,
-        samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
+        that of the caller). ``hosts`` has, by the last 16 bits of addresses, the route of packets,
+        their processing class, and whether they cross the network with an ECN field that begins
+        with 00; None for numbers in no use. It is empty if all packets take the only route. With
+        ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
         plan cannot be run, OSError if a device cannot be created."""
     def start(self) -> float:
         """Start to forward packets in a thread of its own. Returns the time on the system's
@@ -237,6 +238,25 @@ class LiveLink:
     def finish(self) -> dict[str, Any]:
         """Stop the link. Returns its measurements, and under ``audit`` whether the machine kept up.
         The devices stay open as long as this object. Raises OSError if one was removed."""
+
+class PacedFlows:
+    """Rate-based flows of a plan with real packets, on UDP sockets, in one thread."""
+
+    def __init__(
+        self, plan_json: str, flows: list[tuple[int, float, str, str]], near: str, far: str
+    ) -> None:
+        """Open all sockets. Each flow has its entry in the plan's traffic, its start (s), and the
+        addresses with ports of its sender and its receiver; ``near`` and ``far`` are the files of
+        their network namespaces. Raises PlanError if the plan cannot be run, OSError if a socket
+        cannot be opened."""
+    def start(self, epoch: float) -> None:
+        """Start to send. Time zero is ``epoch`` on the system's monotonic clock, s."""
+    def finish(self) -> tuple[float | None, list[dict[str, Any]]]:
+        """Wait for the end of the run. Returns how late packets were (99th percentile, as a share
+        of the time between two of a flow; None if none was sent), and for each flow ``sent``,
+        ``timeouts``, ``ecn_cuts``, ``received`` (bytes on the wire by each edge of the measuring
+        windows) and, if it is traced, ``trace`` (columns ``t`` in s, ``rate`` in bit/s,
+        ``price``). Raises OSError if a socket failed."""
 
 def red_parameters(given: str, per_second: float, delay: float) -> tuple[float, float, float]:
     """RED's thresholds (packets) and weight, computed where JSON parameters do not give them."""

@@ -183,10 +183,16 @@ def test_a_group_more_changes_no_others_flows():
         (SHORT.replace('"20 /s"', '"9000 /s"'), "got 27000 other flows, expected at most 20000"),
         (
             FLOOD.replace('"1500 B"', '"28 B"'),
-            'traffic.flood.packet: got "28 B", expected more than',
+            'traffic.flood.packet: got "28 B", expected at least 29 B',
         ),
-        (FLOOD.replace('"12 Mbit/s"', '"1 Gbit/s"'), "got 83333 packets of constant rate a second"),
-        (FLOOD.replace('"cbr"', '"paced"'), 'traffic.flood.kind: got "paced", expected "tcp"'),
+        (
+            FLOOD.replace('"12 Mbit/s"', '"1 Gbit/s"'),
+            "got 83333 UDP packets a second without control",
+        ),
+        (
+            FLOOD.replace('"cbr"', '"paced"').replace('"1500 B"', '"55 B"'),
+            'traffic.flood.packet: got "55 B", expected at least 56 B',
+        ),
     ],
 )
 def test_unsupported_traffic_is_refused(traffic, said):
@@ -196,11 +202,14 @@ def test_unsupported_traffic_is_refused(traffic, said):
     assert said in str(error.value)
 
 
-def test_packets_of_constant_rate_that_are_late_make_a_result_invalid():
+def test_udp_packets_that_are_late_make_a_result_invalid():
     ends = {"no_memory": 0, "ce_sent": 0}
     audit = {"release_error": {"packets": 0}, "near": ends, "far": ends}
-    assert invalid_reasons(audit | {"constant": {"late": 1e-3, "gap": 1e-3}}, None) == []
-    [late] = invalid_reasons(audit | {"constant": {"late": 1.1e-3, "gap": 1e-3}}, None)
-    assert "is 1100.0 us, expected at most the time between two packets (1000.0 us)" in late
+    assert invalid_reasons(audit | {"packets": {"late": 1e-3, "gap": 1e-3}}, None) == []
+    [late] = invalid_reasons(audit | {"packets": {"late": 1.1e-3, "gap": 1e-3}}, None)
+    assert "is 1100.0 us, expected at most the time between two of a flow (1000.0 us)" in late
+    assert invalid_reasons(audit | {"paced": {"late": 1.0}}, None) == []
+    [late] = invalid_reasons(audit | {"paced": {"late": 1.25}}, None)
+    assert "is 1.25 times the time between two of their flow, expected at most 1" in late
     [lost] = invalid_reasons(audit | {"far": ends | {"no_room": 2}}, None)
     assert "2 UDP packets were lost after the link, at the far end" in lost

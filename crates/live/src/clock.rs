@@ -5,8 +5,10 @@ use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_sla
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::num::NonZeroU64;
 
-/// Priority among real-time threads: in the middle, so that users can choose higher and lower ones for theirs.
-const PRIORITY: i32 = 50;
+/// Priority of a link among real-time threads: in the middle, so that users can choose higher and lower ones for theirs.
+pub const LINK_PRIORITY: i32 = 50;
+/// Priority of senders: below that of the link.
+pub const SENDER_PRIORITY: i32 = 40;
 
 /// A clock that counts from a chosen instant.
 #[derive(Clone, Copy, Debug)]
@@ -21,10 +23,15 @@ impl Clock {
         Clock { start: monotonic() }
     }
 
-    /// The time since the clock was zero.
+    /// The clock that was zero at `epoch` on the system's monotonic clock, s.
+    pub fn since(epoch: f64) -> Clock {
+        Clock { start: Dur::from_secs(epoch).0 }
+    }
+
+    /// The time since the clock was zero; zero before.
     #[inline]
     pub fn now(&self) -> Time {
-        Time(monotonic() - self.start)
+        Time(monotonic().saturating_sub(self.start))
     }
 
     /// The time on the system's monotonic clock at which this clock was zero, s.
@@ -52,8 +59,8 @@ pub fn to_timespec(d: Dur) -> Timespec {
     Timespec { tv_sec: (d.0 / 1_000_000_000) as _, tv_nsec: (d.0 % 1_000_000_000) as _ }
 }
 
-/// Prepares the calling thread: pins it to the last of its processors if it has several, minimises its timer slack and
-/// requests real-time priority. Returns true if the priority was granted.
+/// Prepares the calling thread for a link: pins it to the last of its processors if it has several, and as
+/// [`prepare_timers`]. Returns true if the priority was granted.
 pub fn prepare_thread() -> bool {
     if let Ok(allowed) = sched_getaffinity(None) {
         let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
@@ -64,17 +71,22 @@ pub fn prepare_thread() -> bool {
             let _ = sched_setaffinity(None, &one);
         }
     }
+    prepare_timers(LINK_PRIORITY)
+}
+
+/// Minimises the timer slack of the calling thread and requests real-time priority. Returns true if it was granted.
+pub fn prepare_timers(priority: i32) -> bool {
     let _ = set_current_timer_slack(NonZeroU64::new(1));
-    request_realtime_priority()
+    request_realtime_priority(priority)
 }
 
 /// rustix has no safe wrapper of sched_setscheduler.
 #[allow(unsafe_code)]
-fn request_realtime_priority() -> bool {
+fn request_realtime_priority(priority: i32) -> bool {
     // SAFETY: zero is a valid value of this plain C structure, and the call only reads it; 0 is the calling thread.
     unsafe {
         let mut param: libc::sched_param = std::mem::zeroed();
-        param.sched_priority = PRIORITY;
+        param.sched_priority = priority;
         libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &param) == 0
     }
 }

@@ -8,17 +8,16 @@ use crate::audit::Audit;
 use crate::clock::{preemptions, prepare_thread, thread_cpu_time, to_timespec, Clock};
 use crate::header::{write_ecn, Header, Kind};
 use crate::network::{packet_time, End, Exit, Network};
+use crate::paced_packet::{price_header, read_signals, write_signals};
 use crate::packet_pool::PacketPool;
+use crate::stop_handle::StopHandle;
 use crate::tun::Tun;
 use marqueue_core::{Dur, Ecn, Flags, Head, Packet, Rng, Time};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
-use rustix::event::{eventfd, EventfdFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Result;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
 
 /// Most packets that are read from one device before the other is read.
 const BATCH: usize = 64;
@@ -38,9 +37,35 @@ const POOL_BYTES: usize = 64 << 20;
 pub struct Settings {
     /// The largest packet, bytes.
     pub mtu: usize,
-    /// The route of each host at the far end, by the last 16 bits of its address. If empty, all packets take the only
-    /// route.
-    pub hosts: Vec<u16>,
+    /// The hosts, by the last 16 bits of their addresses; `None` for a number that is in no use. If empty, all packets
+    /// take the only route, and are forwarded as they are but for their ECN field.
+    pub hosts: Vec<Option<Host>>,
+}
+
+/// What a scenario says of the packets between two hosts whose addresses end in the same number.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Host {
+    /// Their route.
+    pub route: usize,
+    /// Their processing class.
+    pub class: u8,
+    /// Do they enter with ECN field 00 and leave with the field that they came with, if it is not CE? So that senders
+    /// which set ECT can send through queues that give the field another meaning (DRQ).
+    pub resets_ecn: bool,
+}
+
+/// What is known of a packet since it was received.
+#[derive(Clone, Copy, Debug)]
+struct Received {
+    kind: Kind,
+    ecn: Ecn,
+    resets_ecn: bool,
+    /// Where its header for routers begins.
+    price_header: Option<usize>,
+}
+
+impl Received {
+    const NOTHING: Received = Received { kind: Kind::Other, ecn: Ecn::NotEct, resets_ecn: false, price_header: None };
 }
 
 /// The result of a run.
@@ -58,39 +83,14 @@ pub struct Outcome {
     pub tuns: [Tun; 2],
 }
 
-/// Stops the event loop from another thread. Clones stop the same loop.
-#[derive(Clone, Debug)]
-pub struct StopHandle(Arc<(AtomicBool, OwnedFd)>);
-
-impl StopHandle {
-    /// A handle for one loop.
-    ///
-    /// # Errors
-    /// If the system has no file descriptors left.
-    pub fn new() -> Result<StopHandle> {
-        Ok(StopHandle(Arc::new((AtomicBool::new(false), eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))))
-    }
-
-    /// Stops the loop.
-    pub fn stop(&self) {
-        self.0 .0.store(true, Ordering::Relaxed);
-        // Wakes the thread from epoll. If the write fails, the flag is seen after the present sleep.
-        let _ = rustix::io::write(&self.0 .1, &1u64.to_ne_bytes());
-    }
-
-    fn is_set(&self) -> bool {
-        self.0 .0.load(Ordering::Relaxed)
-    }
-}
-
 /// The event loop with its network, devices and packets.
 #[derive(Debug)]
 pub struct EventLoop {
     network: Network,
     tuns: [Tun; 2],
     pool: PacketPool,
-    /// For each slot of the pool: kind and ECN field of its packet on arrival.
-    received: Vec<(Kind, Ecn)>,
+    /// For each slot of the pool: its packet on arrival.
+    received: Vec<Received>,
     settings: Settings,
     /// Salt of the flow hash.
     salt: u64,
@@ -118,7 +118,7 @@ impl EventLoop {
         for tun in &tuns {
             epoll::add(&epoll, tun, EventData::new_u64(0), EventFlags::IN)?;
         }
-        epoll::add(&epoll, &stop.0 .1, EventData::new_u64(0), EventFlags::IN)?;
+        stop.wake(&epoll)?;
         let half_a_packet = packet_time(plan).map_or(LONGEST_SPIN, |s| Dur::from_secs(s / 2.0));
         Ok(EventLoop {
             network,
@@ -189,21 +189,29 @@ impl EventLoop {
         let counts = self.audit.counts_mut(end);
         counts.received += 1;
         counts.malformed += u64::from(header.kind == Kind::Other);
-        let Some(route) = route(&self.settings.hosts, end, &header).filter(|&r| r < self.network.route_count()) else {
+        let Some(host) = host(&self.settings.hosts, end, &header).filter(|h| h.route < self.network.route_count())
+        else {
             counts.no_route += 1;
             self.pool.free(slot);
             return Ok(true);
         };
         if self.received.len() <= slot as usize {
-            self.received.resize(slot as usize + 1, (Kind::Other, Ecn::NotEct));
+            self.received.resize(slot as usize + 1, Received::NOTHING);
         }
-        self.received[slot as usize] = (header.kind, header.ecn);
         // A sender that sets ECT reacts to CE.
-        let flags = if header.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
+        let mut flags = if header.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
+        let resets_ecn = host.resets_ecn && header.ecn.is_ect();
+        let price_header = if self.settings.hosts.is_empty() { None } else { price_header(self.pool.packet_mut(slot)) };
+        if let Some(at) = price_header {
+            flags |= Flags::SIGNALS;
+            self.network.set_signals(slot, read_signals(&self.pool.packet_mut(slot)[at..]));
+        }
+        self.received[slot as usize] = Received { kind: header.kind, ecn: header.ecn, resets_ecn, price_header };
         let data = Packet::data(header.flow, 0, bytes as u32);
-        let head = Head::new(header.dscp, 0).with(flags).with_ecn(header.ecn);
+        let ecn = if resets_ecn { Ecn::NotEct } else { header.ecn };
+        let head = Head::new(header.dscp, host.class).with(flags).with_ecn(ecn);
         let packet = data.with_head(head).with_options(slot);
-        self.network.enter(self.clock.now(), end, route, packet);
+        self.network.enter(self.clock.now(), end, host.route, packet);
         Ok(true)
     }
 
@@ -220,16 +228,20 @@ impl EventLoop {
     fn release(&mut self) -> Result<()> {
         while let Some(Exit { due, end, packet }) = self.network.exits.pop_front() {
             let slot = packet.options();
-            let (kind, received) = self.received[slot as usize];
+            let received = self.received[slot as usize];
             let bytes = self.pool.packet_mut(slot);
-            if packet.ecn() != received {
-                write_ecn(bytes, kind, packet.ecn());
+            let ecn = if received.resets_ecn && packet.ecn() != Ecn::Ce { received.ecn } else { packet.ecn() };
+            if ecn != received.ecn {
+                write_ecn(bytes, received.kind, ecn);
+            }
+            if let Some(at) = received.price_header {
+                write_signals(bytes, at, &self.network.signals(slot));
             }
             if !self.network.has_ended() {
                 self.audit.record_release(self.clock.now().since(due));
             }
             if self.tuns[end as usize].write(bytes)? {
-                self.audit.record_sent(end, received, packet.ecn());
+                self.audit.record_sent(end, received.ecn, ecn);
             } else {
                 self.audit.counts_mut(end).refused += 1;
             }
@@ -263,14 +275,14 @@ impl EventLoop {
     }
 }
 
-/// The route of a packet that arrives at `end`.
-fn route(hosts: &[u16], end: End, header: &Header) -> Option<usize> {
+/// The host of a packet that arrives at `end`.
+fn host(hosts: &[Option<Host>], end: End, header: &Header) -> Option<Host> {
     if hosts.is_empty() {
-        return Some(0);
+        return Some(Host::default());
     }
     let (source, destination) = header.host_numbers;
     let far_host = if end == End::Near { destination } else { source };
-    hosts.get(usize::from(far_host)).map(|&route| usize::from(route))
+    *hosts.get(usize::from(far_host))?
 }
 
 /// Limits the time spent polling.

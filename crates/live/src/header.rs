@@ -176,7 +176,7 @@ pub fn write_ecn(packet: &mut [u8], kind: Kind, ecn: Ecn) {
 }
 
 /// The checksum after a word changed from `old` to `new` (RFC 1624, equation 3): HC' = ~(~HC + ~m + m').
-fn updated_checksum(sum: u16, old: u16, new: u16) -> u16 {
+pub(crate) fn updated_checksum(sum: u16, old: u16, new: u16) -> u16 {
     let mut x = u32::from(!sum) + u32::from(!old) + u32::from(new);
     x = (x & 0xffff) + (x >> 16);
     x = (x & 0xffff) + (x >> 16);

@@ -9,7 +9,7 @@
 use crate::sample_feed::{SampleFeed, SharedSamples};
 use marqueue_aqm::Qdisc;
 use marqueue_core::params::ParamError;
-use marqueue_core::{Packet, Time};
+use marqueue_core::{Flags, Packet, Price, Signals, Time};
 use marqueue_sim::impair::Pipe;
 use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
 use marqueue_sim::programs::NoPrograms;
@@ -117,6 +117,8 @@ pub struct Network {
     pub exits: VecDeque<Exit>,
     /// Packets dropped or lost that the caller has not drained yet.
     pub lost: Vec<Packet>,
+    /// The header for routers of the packet in each slot that has one.
+    signals: Vec<Signals>,
     /// The ends of the measuring windows.
     edges: Vec<Time>,
     next_edge: usize,
@@ -129,8 +131,7 @@ impl Network {
     /// The empty network of `plan`. Its AQMs and impairments draw from `seed`; a link without a queue is a wire.
     ///
     /// # Errors
-    /// Names the first invalid value. CPUs and packet traces are refused: real packets carry no processing class, and
-    /// sequence numbers are not read.
+    /// Names the first invalid value. Packet traces are refused: sequence numbers are not read.
     pub fn new(plan: &Plan, seed: u64) -> Result<Network, ParamError> {
         check_links(plan)?;
         let mut links = Vec::new();
@@ -159,6 +160,7 @@ impl Network {
             next_arrival: 0,
             exits: VecDeque::new(),
             lost: Vec::new(),
+            signals: Vec::new(),
             edges: plan.boundaries.iter().copied().chain([plan.duration]).collect(),
             next_edge: 0,
             sample_interval,
@@ -175,6 +177,19 @@ impl Network {
     /// Number of routes.
     pub fn route_count(&self) -> usize {
         self.first_stages.len()
+    }
+
+    /// Sets the header for routers of the packet in `slot`, which has [`Flags::SIGNALS`].
+    pub fn set_signals(&mut self, slot: u32, signals: Signals) {
+        if self.signals.len() <= slot as usize {
+            self.signals.resize(slot as usize + 1, Signals::for_max_price(0));
+        }
+        self.signals[slot as usize] = signals;
+    }
+
+    /// The header for routers of the packet in `slot`, with the prices of the queues that it has passed.
+    pub fn signals(&self, slot: u32) -> Signals {
+        self.signals[slot as usize]
     }
 
     /// A packet enters `route` at `end`. Everything due before `now` is processed first.
@@ -261,6 +276,11 @@ impl Network {
             Entrance::Wire(wire) => Some((packet, wire.transit(now, packet.bytes()))),
             Entrance::Queue(resource) => {
                 resource.enqueue(now, packet);
+                if packet.has(Flags::SIGNALS) {
+                    if let Some(price) = resource.qdisc.price(&packet) {
+                        self.signals[packet.options() as usize].add_price(Price { router: l, ..price });
+                    }
+                }
                 let started = resource.start(now);
                 self.lost.append(&mut resource.lost);
                 started
@@ -364,9 +384,6 @@ impl Network {
 }
 
 fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamError> {
-    if link.cpu.is_some() {
-        return Err(ParamError::new("cpu", "got a CPU, expected none: real packets carry no processing class"));
-    }
     if link.trace {
         return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }

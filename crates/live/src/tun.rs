@@ -3,11 +3,11 @@
 //! IFF_VNET_HDR is not used. With it Linux passes segments of up to 64 KB without checksums, and the queue would not
 //! hold packets as they are on the wire.
 
+use crate::namespace::inside;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{open, Mode, OFlags};
 use rustix::io::{read, write, Errno, Result};
 use rustix::ioctl::{ioctl, Setter};
-use rustix::thread::{move_into_link_name_space, LinkNameSpaceType};
 use std::path::Path;
 
 /// Bytes of a device name with its terminating zero.
@@ -37,17 +37,7 @@ impl Tun {
     /// If the namespace or the device cannot be opened: no permission, no such file, no TUN in the kernel, or the name
     /// is in use.
     pub fn open(name: &str, namespace: Option<&Path>) -> Result<Tun> {
-        let Some(path) = namespace else { return Tun::open_here(name) };
-        let file = open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        // Only a thread of its own may change its namespace without effect on the rest of the process.
-        let created = std::thread::scope(|scope| {
-            let open_there = || {
-                move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network))?;
-                Tun::open_here(name)
-            };
-            scope.spawn(open_there).join()
-        });
-        created.expect("the thread does not panic")
+        inside(namespace, || Tun::open_here(name))
     }
 
     fn open_here(name: &str) -> Result<Tun> {

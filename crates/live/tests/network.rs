@@ -2,11 +2,11 @@
 //! ones.
 
 use marqueue_core::params::{ParamValues, PolicySpec, Value};
-use marqueue_core::{Bytes, Dur, Ecn, Head, Packet, Rate, Rng, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Flags, Head, Hz, MicroCycles, Packet, Rate, Rng, Signals, Time};
 use marqueue_live::header::{write_ecn, Header, Kind};
 use marqueue_live::network::{End, Network};
 use marqueue_live::packet_pool::PacketPool;
-use marqueue_sim::plan::{LinkPlan, PipePlan, Plan, QueuePlan, RoutePlan, TrafficKind, TrafficPlan};
+use marqueue_sim::plan::{CpuPlan, LinkPlan, PipePlan, Plan, QueuePlan, RoutePlan, TrafficKind, TrafficPlan, WorkPlan};
 use marqueue_sim::{run, Control};
 
 const SECOND: u64 = 1_000_000_000;
@@ -100,6 +100,72 @@ fn measurements_equal_those_of_the_simulator() {
         }
         assert_eq!(pipes[0].windows, expected.pipes[0].windows, "{}", entry.name);
     }
+}
+
+#[test]
+fn a_cpu_processes_packets_by_class_as_in_the_simulator() {
+    let mut plan = plan("drq");
+    let work = |per_bit, density| WorkPlan { per_bit: MicroCycles(per_bit), per_packet: MicroCycles(0), density };
+    // At 1250 packets of 8000 bits a second, 5 of 10 Mcycles/s for class 0 and as much again for class 1.
+    plan.links[0].cpu = Some(CpuPlan {
+        clock: Hz(10_000_000),
+        cores: 1,
+        work: vec![work(500_000, 0.5), work(1_000_000, 1.0)],
+        lambda: None,
+    });
+    plan.links[0].delay = Dur::ZERO;
+    let group = |name: &str, class, rate| TrafficPlan {
+        name: name.into(),
+        dscp: 0,
+        class,
+        kind: TrafficKind::Packets {
+            route: 0,
+            rate,
+            packet: Bytes(1000),
+            size: marqueue_sim::plan::SizeLaw::Constant,
+            start: Time::ZERO,
+            stop: None,
+            ecn: Default::default(),
+        },
+    };
+    plan.traffic = vec![group("light", 0, 1250.0), group("heavy", 1, 625.0)];
+    let mut traced = plan.clone();
+    traced.links[0].trace = true;
+    let expected = run(&traced, 7, &Control::default()).expect("a plan that runs");
+    let mut network = Network::new(&plan, 7).unwrap();
+    for row in &expected.traces[0].1.rows {
+        if row.kind as u8 == marqueue_sim::trace::TraceKind::Arrive as u8 {
+            let (packet, class) = (row.packet, row.packet.class());
+            let packet = Packet::data(0, 0, packet.bytes()).with_head(Head::new(packet.dscp(), class));
+            network.enter(row.t, End::Near, 0, packet);
+        }
+    }
+    let (links, _) = network.finish(plan.duration);
+    for (a, b) in links[0].windows.iter().zip(&expected.links[0].windows) {
+        assert_eq!(a.counters, b.counters);
+        assert_eq!(a.delay_sum, b.delay_sum);
+        assert_eq!(a.used_by_class, b.used_by_class);
+        assert_eq!(a.used_by_class.len(), 2);
+    }
+}
+
+#[test]
+fn prices_are_written_for_packets_that_have_room_for_them() {
+    let mut plan = plan("droptail");
+    plan.links[1].queue.as_mut().unwrap().policy = policy("mkc", &[("delta", 0.1)]);
+    let mut network = Network::new(&plan, 1).unwrap();
+    let packet = Packet::data(0, 0, 1000).with_head(Head::default().with(Flags::SIGNALS));
+    let sent = Signals::for_max_price(17);
+    for n in 0..1000u64 {
+        let slot = (n % 4) as u32;
+        network.set_signals(slot, sent);
+        network.enter(Time(n * 1_000_000), End::Near, 0, packet.with_options(slot));
+    }
+    network.advance(Time(2 * SECOND));
+    // 8 Mbit/s at a link of 9: p = (X - C)/X after each interval; the first queue has no price.
+    let Signals { price, usr } = network.signals(3);
+    assert_eq!((price.router, price.delta, usr), (1, 0.1, 17));
+    assert!((price.p + 0.125).abs() < 0.02, "{price:?}");
 }
 
 #[test]

@@ -242,7 +242,7 @@ fn model<'py>(py: Python<'py>, rows: &[(Time, ModelInfo)]) -> PyResult<Bound<'py
     Ok(dict)
 }
 
-fn paced(py: Python<'_>, s: RateTrace) -> PyResult<Bound<'_, PyDict>> {
+pub fn paced(py: Python<'_>, s: RateTrace) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let bits = f64::from(s.bytes) * 8.0;
     dict.set_item("flow", s.flow)?;

@@ -7,6 +7,7 @@ mod file_system;
 mod fluid;
 mod kernel;
 mod live;
+mod paced_flows;
 mod packet_level_chain;
 mod pcapng;
 mod program;
@@ -46,6 +47,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<chain::ChainQueue>()?;
     m.add_class::<packet_level_chain::PacketLevelChain>()?;
     m.add_class::<live::LiveLink>()?;
+    m.add_class::<paced_flows::Paced>()?;
     m.add_class::<tcp_sender::TcpSender>()?;
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;

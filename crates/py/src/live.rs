@@ -4,9 +4,10 @@ use crate::convert;
 use crate::run::{parse, PlanError};
 use marqueue_core::Time;
 use marqueue_live::audit::{Audit, Counts};
-use marqueue_live::event_loop::{EventLoop, Outcome, Settings, StopHandle};
+use marqueue_live::event_loop::{EventLoop, Host, Outcome, Settings};
 use marqueue_live::network::{packet_time, End, Network};
 use marqueue_live::sample_feed::{Sample, SharedSamples};
+use marqueue_live::stop_handle::StopHandle;
 use marqueue_live::tun::Tun;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -36,11 +37,12 @@ pub struct LiveLink {
 type DeviceAddress = (String, Option<PathBuf>);
 
 /// Why no lock is poisoned.
-const UNPOISONED: &str = "no thread panics while it holds the lock";
+pub const UNPOISONED: &str = "no thread panics while it holds the lock";
 
 #[pymethods]
 impl LiveLink {
-    /// Creates both devices. With `share_samples`, samples are returned by `samples` instead of `finish`.
+    /// Creates both devices. `hosts` has, by the last 16 bits of addresses, route, processing class and whether the ECN
+    /// field is reset within the network. With `share_samples`, samples are returned by `samples` instead of `finish`.
     #[new]
     #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, share_samples = false))]
     fn new(
@@ -49,7 +51,7 @@ impl LiveLink {
         near: DeviceAddress,
         far: DeviceAddress,
         mtu: usize,
-        hosts: Vec<u16>,
+        hosts: Vec<Option<(usize, u8, bool)>>,
         share_samples: bool,
     ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
@@ -60,7 +62,8 @@ impl LiveLink {
         };
         let tuns = [open(near)?, open(far)?];
         let stop = StopHandle::new().map_err(|e| failed(e, "eventfd"))?;
-        let settings = Settings { mtu, hosts };
+        let host = |(route, class, resets_ecn)| Host { route, class, resets_ecn };
+        let settings = Settings { mtu, hosts: hosts.into_iter().map(|each| each.map(host)).collect() };
         let event_loop =
             EventLoop::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
         let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);
@@ -134,7 +137,8 @@ fn sample(py: Python<'_>, sample: Sample) -> PyResult<Bound<'_, PyDict>> {
     Ok(dict)
 }
 
-fn failed(error: rustix::io::Errno, what: &str) -> PyErr {
+/// The error of a system call on `what`.
+pub fn failed(error: rustix::io::Errno, what: &str) -> PyErr {
     PyOSError::new_err((error.raw_os_error(), format!("{what}: {}", std::io::Error::from(error))))
 }
 

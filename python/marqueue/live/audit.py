@@ -18,19 +18,29 @@ def invalid_reasons(audit: Mapping[str, Any], packet_time: float | None) -> list
     """The reasons why the result is invalid, a sentence each."""
     return [
         *_late(audit["release_error"], packet_time),
-        *_constant_rate_late(audit.get("constant")),
+        *_packets_late(audit.get("packets")),
+        *_paced_late(audit.get("paced")),
         *_lost(audit),
         *_marks(audit),
     ]
 
 
-def _constant_rate_late(constant: Mapping[str, Any] | None) -> list[str]:
-    if constant is None or constant["late"] <= constant["gap"]:
+def _packets_late(packets: Mapping[str, Any] | None) -> list[str]:
+    if packets is None or packets["late"] <= packets["gap"]:
         return []
     return [
-        f"The 99th percentile of the lateness of constant-rate packets is "
-        f"{constant['late'] * 1e6:.1f} us, expected at most the time between two packets "
-        f"({constant['gap'] * 1e6:.1f} us): they were sent in bursts."
+        f"The 99th percentile of the lateness of packets without control is "
+        f"{packets['late'] * 1e6:.1f} us, expected at most the time between two of a flow "
+        f"({packets['gap'] * 1e6:.1f} us): they were sent in bursts."
+    ]
+
+
+def _paced_late(paced: Mapping[str, Any] | None) -> list[str]:
+    if paced is None or paced["late"] <= 1:
+        return []
+    return [
+        f"The 99th percentile of the lateness of paced packets is {paced['late']:.2f} times the "
+        "time between two of their flow, expected at most 1: they were sent in bursts."
     ]
 
 

@@ -1,4 +1,5 @@
-"""Sender and receiver of finite and constant-rate flows: a program run in each namespace.
+"""Senders and receiver of TCP flows with an end or pauses, and of UDP packets that nothing
+controls: a program run in each namespace.
 
 The file is run by its path and imports nothing of marqueue, so that it starts quickly. It reads a
 task (a line of JSON), prints "ready", reads the start time of the run on the monotonic clock, and
@@ -8,7 +9,9 @@ prints its measurements as JSON at the end.
 import contextlib
 import heapq
 import json
+import math
 import os
+import random
 import selectors
 import socket
 import struct
@@ -21,8 +24,10 @@ ROOM = 8 << 20
 """Size of the receive buffer of UDP, bytes."""
 HEADERS = {socket.AF_INET: 28, socket.AF_INET6: 48}
 """Headers of IP and UDP, bytes."""
+LARGEST = 65_535
+"""The largest packet, bytes."""
 PRIORITY = 40
-"""Real-time priority of constant-rate senders: below that of the link."""
+"""Real-time priority of senders of UDP packets: below that of the link."""
 #: Offsets of tcpi_total_retrans and tcpi_data_segs_out in struct tcp_info (linux/tcp.h).
 RETRANSMITTED, SENT = 100, 156
 
@@ -32,9 +37,13 @@ class Transfer:
     it."""
 
     def __init__(self, flow: dict[str, Any], now: float) -> None:
-        self.left: int = flow["bytes"]
+        self.left: float = flow["bytes"]
+        """Bytes that the application has not written yet."""
+        self.waiting = 0
+        """Bytes written that the socket has not taken yet."""
         self.start, self.end = now, None
         self.sent = self.retransmitted = 0
+        self.pieces = Pieces(flow, now)
         self.socket = _socket(flow, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["law"].encode())
         # The last, partly filled packet must not wait for more data (Nagle).
@@ -42,14 +51,21 @@ class Transfer:
         self.socket.setblocking(False)
         self.socket.connect_ex((flow["far"], flow["to"]))
 
-    def write(self) -> bool:
-        """Sends as much as the socket takes. Returns whether data are left."""
+    def write(self, now: float) -> None:
+        """The application writes what is due by ``now``."""
+        piece = min(self.pieces.due_by(now), self.left)
+        self.left -= piece
+        self.waiting += int(piece)
+
+    def send(self) -> bool:
+        """Sends as much as the socket takes. Returns whether written data are left."""
         try:
-            while self.left:
-                self.left -= self.socket.send(bytes(min(self.left, PIECE)))
+            while self.waiting:
+                self.waiting -= self.socket.send(bytes(min(self.waiting, PIECE)))
         except BlockingIOError:
             return True
-        self.socket.shutdown(socket.SHUT_WR)
+        if not self.left:
+            self.socket.shutdown(socket.SHUT_WR)
         return False
 
     def count_segments(self) -> None:
@@ -64,6 +80,67 @@ class Transfer:
         return [self.start, self.end, self.sent, self.retransmitted]
 
 
+class Pieces:
+    """The pieces in which an application writes its data: their bytes, and when the next is
+    due."""
+
+    def __init__(self, flow: dict[str, Any], start: float) -> None:
+        self.plan, self.stop = flow.get("write"), flow["stop"]
+        self.random, self.next, self.number = random.Random(flow["seed"]), start, 0
+
+    def due_by(self, now: float) -> float:
+        """The bytes of the pieces that are due by ``now`` and were not asked for before."""
+        if self.plan is None:
+            self.next = math.inf
+            return math.inf
+        total = 0
+        while self.next <= now:
+            first = self.plan["first"] if self.number == 0 else None
+            piece = first or self.plan
+            total += piece["bytes"]
+            self.next += first["lasts"] if first else self._gap(self.plan)
+            if self.next >= self.stop:
+                self.next = math.inf
+            self.number += 1
+        return total
+
+    def _gap(self, plan: dict[str, Any]) -> float:
+        every: float = plan["every"]
+        return self.random.expovariate(1 / every) if plan["random"] else every
+
+
+class Packets:
+    """UDP packets that nothing controls: when the next one is due, and its size."""
+
+    def __init__(self, flow: dict[str, Any]) -> None:
+        self.flow, self.number, self.random = flow, 0, random.Random(flow["seed"])
+        self.due: float = flow["start"]
+        if flow["random"]:
+            self.due += self.random.expovariate(1 / flow["gap"])
+
+    def advance(self) -> None:
+        """Draws when the next packet is due."""
+        self.number += 1
+        if self.flow["random"]:
+            self.due += self.random.expovariate(1 / self.flow["gap"])
+        else:
+            self.due = self.flow["start"] + self.number * self.flow["gap"]
+
+    def payload(self) -> bytes:
+        """The payload of a packet: its size on the wire is of the distribution of the flow, and at
+        least that of the headers."""
+        mean, sizes, headers = self.flow["wire"], self.flow["sizes"], self.flow["headers"]
+        if sizes == "constant":
+            return bytes(mean - headers)
+        if sizes != "exponential":
+            # Half of all bytes in each of two exponentials (balanced means).
+            scv = sizes["hyperexponential"]["scv"]
+            often = (1 + math.sqrt((scv - 1) / (scv + 1))) / 2
+            mean /= 2 * (often if self.random.random() < often else 1 - often)
+        size = math.ceil(self.random.expovariate(1 / mean))
+        return bytes(min(max(size, headers), LARGEST) - headers)
+
+
 def family(address: str) -> socket.AddressFamily:
     """The address family: IPv4 or IPv6."""
     return socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -73,9 +150,9 @@ def _socket(flow: dict[str, Any], kind: socket.SocketKind) -> socket.socket:
     made = socket.socket(family(flow["near"]), kind)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if made.family == socket.AF_INET6:
-        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, flow["dscp"] << 2)
+        made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_TCLASS, flow["dscp"] << 2 | flow["ecn"])
     else:
-        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["dscp"] << 2)
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, flow["dscp"] << 2 | flow["ecn"])
     made.bind((flow["near"], flow["port"]))
     return made
 
@@ -84,17 +161,37 @@ def transfers(task: dict[str, Any], epoch: float) -> dict[int, Any]:
     """Starts each flow at its time. Returns the record of each flow by its port."""
     waiting = sorted(task["flows"], key=lambda flow: flow["start"], reverse=True)
     begun: dict[int, Transfer] = {}
+    # When applications write next.
+    agenda: list[tuple[float, int]] = []
     with selectors.DefaultSelector() as selector:
+
+        def write(one: Transfer, port: int, now: float) -> None:
+            one.write(now)
+            if one.left and one.pieces.next < math.inf:
+                heapq.heappush(agenda, (one.pieces.next, port))
+
         while (now := time.monotonic() - epoch) < task["duration"]:
             while waiting and waiting[-1]["start"] <= now:
                 flow = waiting.pop()
-                begun[flow["port"]] = one = Transfer(flow, time.monotonic() - epoch)
+                started = time.monotonic() - epoch
+                begun[flow["port"]] = one = Transfer(flow, started)
+                write(one, flow["port"], started)
                 selector.register(one.socket, selectors.EVENT_WRITE, one)
-            until = min(waiting[-1]["start"] if waiting else now + 1, task["duration"])
+            while agenda and agenda[0][0] <= now:
+                port = heapq.heappop(agenda)[1]
+                one = begun[port]
+                if one.socket.fileno() >= 0:
+                    write(one, port, now)
+                    selector.modify(one.socket, selectors.EVENT_WRITE, one)
+            until = min(
+                waiting[-1]["start"] if waiting else now + 1,
+                agenda[0][0] if agenda else now + 1,
+                task["duration"],
+            )
             for key, events in selector.select(max(until - now, 0)):
                 one = key.data
                 try:
-                    if events & selectors.EVENT_WRITE and not one.write():
+                    if events & selectors.EVENT_WRITE and not one.send():
                         selector.modify(one.socket, selectors.EVENT_READ, one)
                     elif events & selectors.EVENT_READ and not one.socket.recv(1):
                         one.end = time.monotonic() - epoch
@@ -116,33 +213,31 @@ def transfers(task: dict[str, Any], epoch: float) -> dict[int, Any]:
     return {port: one.record() for port, one in begun.items()}
 
 
-def constant(task: dict[str, Any], epoch: float) -> dict[str, Any]:
-    """Sends packets at constant intervals. Returns the record of each flow by its port, and the
-    99th percentile of the lateness, s."""
+def packets(task: dict[str, Any], epoch: float) -> dict[str, Any]:
+    """Sends UDP packets at their times. Returns the record of each flow by its port, and the 99th
+    percentile of the lateness, s."""
     # Real-time priority is optional: without it packets may be late, which the audit reports.
     with contextlib.suppress(OSError):
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(PRIORITY))
     flows = {flow["port"]: flow for flow in task["flows"]}
     sockets = {port: _socket(flow, socket.SOCK_DGRAM) for port, flow in flows.items()}
-    sent, late = dict.fromkeys(flows, 0), []
-    agenda = [(flow["start"], port) for port, flow in flows.items()]
+    streams = {port: Packets(flow) for port, flow in flows.items()}
+    late: list[float] = []
+    agenda = [(stream.due, port) for port, stream in streams.items()]
     heapq.heapify(agenda)
     while agenda:
         due, port = heapq.heappop(agenda)
-        flow = flows[port]
+        flow, stream = flows[port], streams[port]
         if due >= flow["stop"]:
             continue
         time.sleep(max(due + epoch - time.monotonic(), 0))
         late.append(time.monotonic() - epoch - due)
-        sockets[port].sendto(bytes(flow["bytes"]), (flow["far"], flow["to"]))
-        sent[port] += 1
-        at = flow["start"] + sent[port] * flow["gap"]
-        heapq.heappush(agenda, (at, port))
+        sockets[port].sendto(stream.payload(), (flow["far"], flow["to"]))
+        stream.advance()
+        heapq.heappush(agenda, (stream.due, port))
     late.sort()
-    return {
-        "flows": {port: [flow["start"], None, sent[port], 0] for port, flow in flows.items()},
-        "late": late[len(late) * 99 // 100] if late else None,
-    }
+    records = {port: [flows[port]["start"], None, each.number, 0] for port, each in streams.items()}
+    return {"flows": records, "late": late[len(late) * 99 // 100] if late else None}
 
 
 class Counts:
@@ -180,7 +275,7 @@ def listen(task: dict[str, Any]) -> selectors.BaseSelector:
             one.listen(4096)
         else:
             one.setsockopt(socket.SOL_SOCKET, getattr(socket, "SO_RCVBUFFORCE", 33), ROOM)
-        selector.register(one, selectors.EVENT_READ, "connections" if law else "packets")
+        selector.register(one, selectors.EVENT_READ, "connections" if law else "datagrams")
     return selector
 
 
@@ -198,7 +293,7 @@ def receive(task: dict[str, Any], epoch: float, selector: selectors.BaseSelector
                     made, place = one.accept()
                     made.setblocking(False)
                     selector.register(made, selectors.EVENT_READ, place[1])
-                elif key.data == "packets":
+                elif key.data == "datagrams":
                     data, place = one.recvfrom(PIECE)
                     counts.add(place[1], len(data) + HEADERS[one.family])
                 elif data := one.recv(PIECE):
@@ -215,7 +310,7 @@ def receive(task: dict[str, Any], epoch: float, selector: selectors.BaseSelector
 
 
 def main() -> None:
-    """Runs the role given by the first argument: transfers, constant or receive."""
+    """Runs the role given by the first argument: transfers, packets or receive."""
     role = sys.argv[1]
     task = json.loads(sys.stdin.readline())
     selector = listen(task) if role == "receive" else None
@@ -227,7 +322,7 @@ def main() -> None:
     if selector:
         report = receive(task, epoch, selector)
     else:
-        report = {"transfers": transfers, "constant": constant}[role](task, epoch)
+        report = {"transfers": transfers, "packets": packets}[role](task, epoch)
     json.dump(report, sys.stdout)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Any
 
@@ -20,7 +20,6 @@ NEAR, FAR = (198 << 24) + (18 << 16), (198 << 24) + (19 << 16)
 FIRST = 256
 """The first host number. Linux sends to IPv6 multicast groups unasked; their numbers are
 smaller."""
-NO_ROUTE = 65_535
 PORTS = 20_000
 """The first sender port; each flow has its own."""
 LEAST_MTU = 576
@@ -29,6 +28,10 @@ UDP, TCP = 28, 40
 """Headers of IPv4 and TCP, bytes."""
 LONGER = 20
 """How much longer the header of IPv6 is than that of IPv4, bytes."""
+LARGEST = 65_535
+"""The largest packet, bytes."""
+ECN = {"ect": 2, "ect1": 1}
+"""The ECN field of UDP packets by its name in plans (RFC 3168, section 5)."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,10 @@ class Host:
     window: int = 10
     """Initial window, packets."""
     ipv6: bool = False
+    class_: int = 0
+    """Processing class of its packets."""
+    resets_ecn: bool = False
+    """Whether packets cross the network with an ECN field that begins with 00 (DRQ)."""
 
     @property
     def near(self) -> str:
@@ -72,10 +79,12 @@ class Host:
 
 @dataclass(frozen=True)
 class Flow:
-    """A TCP flow, or a constant-rate UDP flow."""
+    """A flow of TCP or of UDP packets."""
 
     index: int
     """Index among all flows: the row of the flow in the table; it determines the port."""
+    kind: str
+    """The kind of its traffic in the plan: tcp, poisson, cbr, packets or paced."""
     host: Host
     law: str
     """Linux's name of the window law; empty for UDP."""
@@ -84,16 +93,24 @@ class Flow:
     stop: float
     """Stop time, s."""
     dscp: int
+    seed: int = 0
+    """Seed of what its sender draws."""
     size: int = 0
     """Packets to send; 0: unlimited."""
+    write: Mapping[str, Any] | None = None
+    """How the application writes its data (the plan's); None: all of it is there from the start."""
     gap: float = 0
-    """Seconds between two UDP packets; 0: TCP."""
+    """Mean time between two UDP packets of a sender without control, s."""
+    sizes: Any = "constant"
+    """Distribution of the sizes of such packets (the plan's)."""
+    ecn: int = 0
+    """ECN field of such packets."""
     trace: bool = False
 
     @property
     def greedy(self) -> bool:
-        """Whether this is a TCP flow without an end."""
-        return not self.size and not self.gap
+        """Whether this is a TCP flow without an end that always has data to send."""
+        return self.kind == "tcp" and not self.size and self.write is None
 
     @property
     def port(self) -> int:
@@ -109,14 +126,19 @@ def hosts_of(plan: Mapping[str, Any], *, ipv6: bool = False) -> list[Host]:
         routes = settings["routes"] if kind == "poisson" else [settings["route"]]
         for route in routes:
             place = FIRST + len(out), entry, route
-            if kind == "cbr":
-                size, least = settings["packet"], requirements.LEAST6 if ipv6 else LEAST_MTU
-                payload = size - UDP - LONGER * ipv6
-                out.append(Host(*place, wire=max(size, least), payload=payload, ipv6=ipv6))
+            if kind in ("cbr", "packets", "paced"):
+                host = _host_of_udp(place, settings, ipv6)
             else:
                 transport = plan["transports"][settings["transport"]]
-                out.append(_host_of_tcp(place, transport, ipv6))
+                host = _host_of_tcp(place, transport, ipv6)
+            out.append(replace(host, class_=group.get("class", 0)))
     return out
+
+
+def _host_of_udp(place: tuple[int, int, int], settings: Mapping[str, Any], ipv6: bool) -> Host:
+    size, least = settings["packet"], requirements.LEAST6 if ipv6 else LEAST_MTU
+    wire = max(size, least) if settings.get("size", "constant") == "constant" else LARGEST
+    return Host(*place, wire=wire, payload=size - UDP - LONGER * ipv6, ipv6=ipv6)
 
 
 def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6: bool) -> Host:
@@ -132,6 +154,7 @@ def _host_of_tcp(place: tuple[int, int, int], transport: Mapping[str, Any], ipv6
         ecn=bool(tcp["ecn"]),
         window=int(float(str(tcp["initial_window"]))),
         ipv6=ipv6,
+        resets_ecn=tcp["ecn_field"] == "initial",
     )
 
 
@@ -150,24 +173,44 @@ def flows_of(
         # Each entry has its own random stream, so that entries do not affect each other.
         rng = np.random.default_rng([seed, 0x11FE, entry])
         until = end if settings["stop"] is None else min(settings["stop"] / 1e9, end)
-        own: dict[str, Any] = {"law": "", "dscp": group.get("dscp", 0), "stop": until}
-        if kind != "cbr":
-            transport = plan["transports"][settings["transport"]]
-            tcp = resolved_tcp(transport["preset"], transport["params"])
-            own["law"] = law or LAWS[str(tcp["control"])]
+        own = {
+            **{"kind": kind, "law": "", "dscp": group.get("dscp", 0), "stop": until},
+            **_settings_of(plan, kind, settings, law),
+        }
         if kind == "poisson":
             for start, host, size in _arrivals(rng, settings, hosts[entry], until):
-                flows.append(Flow(len(flows), host, start=start, size=size, **{**own, "stop": end}))
+                flows.append(
+                    Flow(len(flows), host=host, start=start, size=size, **own | {"stop": end})
+                )
             continue
-        if kind == "cbr":
-            own["gap"] = settings["packet"] * 8 / settings["rate"]
-        else:
-            own |= {"size": settings["size"] or 0, "trace": settings["trace"]}
-        for _ in range(settings["count"]):
-            start = (settings["start"] + rng.uniform() * settings["jitter"]) / 1e9
+        for number in range(settings.get("count", 1)):
+            start = (settings["start"] + rng.uniform() * settings.get("jitter", 0)) / 1e9
+            draws = int(np.random.SeedSequence([seed, 0x11FF, entry, number]).generate_state(1)[0])
             if start < end:
-                flows.append(Flow(len(flows), hosts[entry][0], start=start, **own))
+                one = Flow(len(flows), host=hosts[entry][0], start=start, seed=draws, **own)
+                flows.append(one)
     return flows
+
+
+def _settings_of(
+    plan: Mapping[str, Any], kind: str, settings: Mapping[str, Any], law: str | None
+) -> dict[str, Any]:
+    """The fields of :class:`Flow` that are the same for all flows of an entry of this kind."""
+    if kind == "paced":
+        return {"trace": settings.get("trace", False)}
+    if kind in ("cbr", "packets"):
+        per_second = settings["rate"]
+        if kind == "cbr":
+            per_second /= settings["packet"] * 8
+        sizes = settings.get("size", "constant")
+        return {"gap": 1 / per_second, "sizes": sizes, "ecn": ECN.get(settings.get("ecn", ""), 0)}
+    transport = plan["transports"][settings["transport"]]
+    tcp = resolved_tcp(transport["preset"], transport["params"])
+    own: dict[str, Any] = {"law": law or LAWS[str(tcp["control"])]}
+    if kind == "tcp":
+        own |= {"size": settings["size"] or 0, "trace": settings["trace"]}
+        own["write"] = settings["write"]
+    return own
 
 
 def _arrivals(
@@ -189,6 +232,7 @@ def _size(rng: np.random.Generator, settings: Mapping[str, Any]) -> int:
     return max(round(least * float(share ** (-1 / shape))), 1)
 
 
-def routes_by_host(hosts: Sequence[Host]) -> list[int]:
-    """The route of each host number, as the engine expects it; lower numbers have no route."""
-    return [*[NO_ROUTE] * FIRST, *(host.route for host in hosts)]
+def hosts_by_number(hosts: Sequence[Host]) -> list[tuple[int, int, bool] | None]:
+    """Route, processing class and reset of the ECN field of each host number, as the engine expects
+    them; lower numbers are in no use."""
+    return [*[None] * FIRST, *((host.route, host.class_, host.resets_ecn) for host in hosts)]

@@ -1,5 +1,5 @@
-"""Runs a scenario with real senders: TCP flows between two namespaces, across the links of the
-plan.
+"""Runs a scenario with real senders: flows of TCP and UDP between two namespaces, across the links
+of the plan.
 
 Senders are in one namespace and receivers in the other, with the links of the plan between them.
 Each traffic entry of the plan has a pair of addresses, from which the engine derives the route. The
@@ -21,11 +21,12 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import kernel, requirements
 from marqueue.live.audit import invalid_reasons
+from marqueue.live.endpoint_programs import FlowRecord, endpoints
 from marqueue.live.endpoints import DEVICE, configure
-from marqueue.live.finite_flows import FlowRecord, endpoints
-from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_of, routes_by_host
+from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_by_number, hosts_of
 from marqueue.live.iperf import run_receivers, run_senders
 from marqueue.live.namespaces import namespaces
+from marqueue.live.paced import PacedSenders
 from marqueue.live.sockets import SHORTEST, Samples, SocketReader, counters, rows
 from marqueue.live.unsupported import refuse
 from marqueue.results import Result
@@ -64,9 +65,10 @@ def run_live(
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
-    # A sender, a receiver and what they say for each flow without end.
-    greedy = sum(flow.greedy for flow in flows_of(plan, scenario.seed, law, ipv6=ipv6))
-    requirements.require(TOOLS, requirements.FILES + 2 * greedy)
+    planned = flows_of(plan, scenario.seed, law, ipv6=ipv6)
+    # A sender, a receiver and what they say for each flow without end; a socket for each paced one.
+    files = 2 * sum(flow.greedy for flow in planned) + sum(flow.kind == "paced" for flow in planned)
+    requirements.require(TOOLS, requirements.FILES + files)
     if law is not None and law not in laws:
         raise RunError(f"--law: got {law}, expected one of this kernel's: {', '.join(laws)}")
     if ipv6 and not requirements.has_ipv6():
@@ -111,7 +113,8 @@ def _replication(
     """The measurements of one run in the form of the simulator's engine, with its audit."""
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     greedy = [flow for flow in flows if flow.greedy]
-    others = [flow for flow in flows if not flow.greedy]
+    paced = [flow for flow in flows if flow.kind == "paced"]
+    others = [flow for flow in flows if not flow.greedy and flow.kind != "paced"]
     with namespaces("near", "far") as (near, far):
         try:
             link = _core.LiveLink(
@@ -120,21 +123,24 @@ def _replication(
                 (DEVICE, f"/run/netns/{near}"),
                 (DEVICE, f"/run/netns/{far}"),
                 max(host.wire for host in hosts),
-                routes_by_host(hosts),
+                hosts_by_number(hosts),
             )
         except OSError as error:
             raise RunError(str(error.strerror or error)) from None
         configure(plan, near, far, hosts)
         stolen = requirements.stolen_seconds()
         with run_receivers(far, greedy), endpoints(near, far, others, edges) as programs:
+            senders = PacedSenders(plan, paced, near, far)
             epoch = link.start()
             programs.begin(epoch)
+            senders.begin(epoch)
             step = max(plan["sample"] / 1e9, SHORTEST)
             ports = [flow.port for flow in greedy]
             with SocketReader((near, far), ports, epoch, step, edges) as reader:
                 began = run_senders(near, greedy, epoch, edges[-1], tell, reader.read)
                 reader.finish()
             seen, late = programs.end()
+            paced_seen, traces, paced_late = senders.end()
         raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
         raw["audit"]["stolen"] = requirements.stolen_seconds() - stolen
@@ -142,10 +148,13 @@ def _replication(
             raw["audit"][end] |= counters(name, DEVICE)
     if late is not None:
         gap = min(flow.gap for flow in others if flow.gap)
-        raw["audit"]["constant"] = {"late": late, "gap": gap}
+        raw["audit"]["packets"] = {"late": late, "gap": gap}
+    if paced_late is not None:
+        raw["audit"]["paced"] = {"late": paced_late}
     samples = {flow.index: reader.flows[flow.port] for flow in greedy}
-    seen |= _greedy_records(samples, began, edges)
+    seen |= _greedy_records(samples, began, edges) | paced_seen
     there = [flow for flow in flows if flow.index in seen]
+    rows_by_index = {flow.index: row for row, flow in enumerate(there)}
     return {
         **raw,
         "ended": float(edges[-1]),
@@ -155,9 +164,9 @@ def _replication(
         "senders": [
             {"flow": row} | {name: np.array(x) for name, x in rows(samples[flow.index]).items()}
             for row, flow in enumerate(there)
-            if flow.trace
+            if flow.trace and flow.greedy
         ],
-        "paced": [],
+        "paced": [{**trace, "flow": rows_by_index[index]} for index, trace in traces.items()],
         "cwnds": [],
     }
 
@@ -176,10 +185,9 @@ def _greedy_records(
 
 
 def _table(flows: Sequence[Flow], seen: Mapping[int, FlowRecord]) -> dict[str, Any]:
-    """The table of flows. Linux reports neither timeouts of a flow nor its reductions by ECN."""
+    """The table of flows. Of TCP flows Linux reports neither timeouts nor reductions by ECN."""
     rows = [(flow, seen[flow.index]) for flow in flows]
     delivered = np.array([np.diff(each.received) for _, each in rows])
-    unknown = np.full(len(rows), -1)
     return {
         "group": np.array([flow.host.entry for flow, _ in rows], dtype=np.uint32),
         "route": np.array([flow.host.route for flow, _ in rows], dtype=np.uint32),
@@ -189,6 +197,6 @@ def _table(flows: Sequence[Flow], seen: Mapping[int, FlowRecord]) -> dict[str, A
         "delivered": np.round(delivered).astype(np.uint64),
         "sent": np.array([each.sent for _, each in rows], dtype=np.uint64),
         "retransmits": np.array([each.retransmits for _, each in rows], dtype=np.uint64),
-        "timeouts": unknown,
-        "ecn_cuts": unknown,
+        "timeouts": np.array([each.timeouts for _, each in rows]),
+        "ecn_cuts": np.array([each.ecn_cuts for _, each in rows]),
     }

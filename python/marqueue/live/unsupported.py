@@ -6,19 +6,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show, with_names
-from marqueue.live.flows import LAWS, LONGER, UDP
+from marqueue.live.flows import LARGEST, LAWS, LONGER, UDP
 from marqueue.live.requirements import LEAST6
 from marqueue.scenario import Scenario
-from marqueue.scenario.traffic import Cbr, Poisson, Tcp
+from marqueue.scenario.traffic import Cbr, Paced, Packets, Quic, Tcp
 
 #: Limit for flows without an end: each has a sender and a receiver process.
 MOST_PROCESSES = 100
-#: Limit for finite and constant-rate flows: each has a port.
+#: Limit for all other flows: each has a port.
 MOST_PORTS = 20_000
-#: Limit for constant-rate packets per second: one process sends them all.
+#: Limit for UDP packets without control per second: one process sends them all.
 MOST_PACKETS = 20_000
-#: Largest packet on the wire, bytes, with the headers of IP and TCP.
-SMALLEST, LARGEST = 128, 65_535
+#: Smallest packet of TCP on the wire, bytes, with the headers of IP and TCP.
+SMALLEST = 128
+#: What packets of paced flows carry for routers and receivers, bytes.
+PACED_FIELDS = 28
 
 
 def refuse(
@@ -26,7 +28,7 @@ def refuse(
 ) -> None:
     """Raises ScenarioError with everything that live runs do not support. ``available`` are the
     window laws of this kernel."""
-    problems = [*_in_network(scenario, plan), *_in_traffic(scenario, plan)]
+    problems = [*_in_network(scenario, plan), *_in_traffic(scenario, plan, ipv6)]
     if not problems:
         problems += _in_transports(scenario, available, LEAST6 if ipv6 else SMALLEST)
     if problems:
@@ -37,52 +39,53 @@ def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem
     if scenario.warmup == "auto":
         yield Problem("warmup", 'got "auto", expected a time: the pilot run needs the simulator')
     for link in plan["links"]:
-        if link.get("cpu"):
-            yield Problem(
-                "topology", f"{link['name']}: got a CPU, expected none: packets have no class here"
-            )
         if link.get("trace"):
             yield Problem(
                 "topology", f"{link['name']}: got trace = true, expected false: tcpdump records"
             )
 
 
-def _in_traffic(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem]:
+def _in_traffic(scenario: Scenario, plan: Mapping[str, Any], ipv6: bool) -> Iterator[Problem]:
     for i, table in enumerate(scenario.traffic):
         path = f"traffic.{i}"
-        if not isinstance(table, Tcp | Poisson | Cbr):
-            yield Problem(
-                f"{path}.kind", f'got {show(table.kind)}, expected "tcp", "poisson" or "cbr"'
-            )
+        if isinstance(table, Quic):
+            yield Problem(f"{path}.kind", 'got "quic", expected another kind: it is simulated only')
         if isinstance(table, Tcp):
             yield from _in_tcp(path, table)
-        if isinstance(table, Cbr) and not UDP + LONGER < table.packet.base <= LARGEST:
-            yield Problem(
-                f"{path}.packet",
-                f"got {show(str(table.packet))}, expected more than {UDP + LONGER} bytes of "
-                f"headers and at most {LARGEST} B",
-            )
+        if isinstance(table, Cbr | Packets | Paced):
+            yield from _in_udp(path, table, UDP + LONGER * ipv6)
     kinds = [next(iter(entry["kind"].items())) for entry in plan["traffic"]]
     for what, number, most in (
         ("TCP flows without end", _flows(kinds, endless=True), MOST_PROCESSES),
         ("other flows", _flows(kinds, endless=False), MOST_PORTS),
-        ("packets of constant rate a second", _packets(kinds), MOST_PACKETS),
+        ("UDP packets a second without control", _packets(kinds), MOST_PACKETS),
     ):
         if number > most:
             yield Problem("traffic", f"got {number:.0f} {what}, expected at most {most}")
 
 
-def _in_tcp(path: str, table: Tcp) -> Iterator[Problem]:
-    if table.write is not None:
+def _in_udp(path: str, table: Cbr | Packets | Paced, headers: int) -> Iterator[Problem]:
+    least, what = headers + 1, "headers"
+    if isinstance(table, Paced):
+        least, what = headers + PACED_FIELDS, "headers and the fields of paced packets"
+    if not least <= table.packet.base <= LARGEST:
         yield Problem(
-            f"{path}.write", f"got {show(str(table.write))}, expected data that is all at hand"
+            f"{path}.packet",
+            f"got {show(str(table.packet))}, expected at least {least} B, for {what}, and at most "
+            f"{LARGEST} B",
         )
+
+
+def _in_tcp(path: str, table: Tcp) -> Iterator[Problem]:
     if table.sample_cwnd:
         yield Problem(
             f"{path}.sample_cwnd", "got true, expected false: live runs read sockets one by one"
         )
-    if table.size is not None and table.trace:
-        yield Problem(f"{path}.trace", "got true, expected false: finite flows are too short")
+    if table.trace and (table.size is not None or table.write is not None):
+        yield Problem(
+            f"{path}.trace",
+            "got true, expected false: only flows without end and pauses are traced",
+        )
     if table.size is not None and table.stop is not None:
         yield Problem(
             f"{path}.stop",
@@ -91,20 +94,25 @@ def _in_tcp(path: str, table: Tcp) -> Iterator[Problem]:
 
 
 def _flows(kinds: list[tuple[str, Any]], *, endless: bool) -> float:
-    """How many flows there are; of those that arrive, on average."""
+    """How many flows there are that always have data to send, or how many others; of those that
+    arrive, on average."""
     number = 0.0
     for kind, settings in kinds:
+        greedy = kind == "tcp" and settings["size"] is None and settings["write"] is None
         if kind == "poisson":
             arriving = settings["rate"] * (settings["stop"] - settings["start"]) / 1e9
             number += 0 if endless else arriving
-        elif kind in ("tcp", "cbr") and endless == (kind == "tcp" and settings["size"] is None):
-            number += settings["count"]
+        elif endless == greedy:
+            number += settings.get("count", 1)
     return number
 
 
 def _packets(kinds: list[tuple[str, Any]]) -> float:
-    each = (s["count"] * s["rate"] / 8 / s["packet"] for kind, s in kinds if kind == "cbr")
-    return float(sum(each))
+    per_second = {
+        "cbr": lambda s: s["count"] * s["rate"] / 8 / s["packet"],
+        "packets": lambda s: s["rate"],
+    }
+    return float(sum(per_second[kind](s) for kind, s in kinds if kind in per_second))
 
 
 def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> Iterator[Problem]:

@@ -1,4 +1,5 @@
-"""Flows with an end and constant-rate flows, sent by the programs of ``endpoint.py``.
+"""TCP flows with an end or pauses, and UDP packets that nothing controls, sent by the programs of
+``endpoint.py``.
 
 iperf3 is not used for them: it opens a control connection before each flow, and does not report
 when the last byte was acknowledged.
@@ -7,6 +8,7 @@ when the last byte was acknowledged.
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -19,7 +21,7 @@ import numpy as np
 
 from marqueue.errors import RunError
 from marqueue.live import endpoint, requirements
-from marqueue.live.flows import Flow
+from marqueue.live.flows import LONGER, UDP, Flow
 from marqueue.statistics.estimates import Floats
 
 TO = 19_999
@@ -39,6 +41,10 @@ class FlowRecord:
     sent: int
     retransmits: int
     received: Floats
+    timeouts: int = -1
+    """Timeouts; -1: not known."""
+    ecn_cuts: int = -1
+    """Reductions of the rate for marks; -1: not known."""
 
 
 class Programs:
@@ -54,12 +60,11 @@ class Programs:
 
     def end(self) -> tuple[dict[int, FlowRecord], float | None]:
         """Waits for the reports after the run. Returns the record of each flow that started, by its
-        index, and the 99th percentile of the lateness of constant-rate packets, s (None without
-        any)."""
+        index, and the 99th percentile of the lateness of UDP packets, s (None without any)."""
         reports = {role: _read_report(role, process) for role, process in self.processes.items()}
-        constant = reports.get("constant", {"flows": {}, "late": None})
+        packets = reports.get("packets", {"flows": {}, "late": None})
         sent, received = (
-            reports.get("transfers", {}) | constant["flows"],
+            reports.get("transfers", {}) | packets["flows"],
             reports.get("receive", {}),
         )
         nothing = [0] * len(self.edges)
@@ -71,7 +76,7 @@ class Programs:
                 counts = np.array(received.get(port, nothing), dtype=float)
                 end = np.nan if end is None else end
                 seen[flow.index] = FlowRecord(start, end, segments, retransmits, counts)
-        return seen, constant["late"]
+        return seen, packets["late"]
 
 
 @contextmanager
@@ -79,13 +84,13 @@ def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iter
     """Starts the programs that send and receive ``flows``. Raises RunError if one does not
     start."""
     tasks: dict[str, tuple[str, dict[str, Any]]] = {}
-    ending = [_transfer(flow) for flow in flows if not flow.gap]
-    steady = [_constant(flow) for flow in flows if flow.gap]
+    ending = [_transfer(flow) for flow in flows if flow.law]
+    steady = [_packets(flow) for flow in flows if not flow.law]
     hosts = sorted({(flow.host.far, flow.law) for flow in flows})
     if ending:
         tasks["transfers"] = near, {"flows": ending, "duration": float(edges[-1])}
     if steady:
-        tasks["constant"] = near, {"flows": steady}
+        tasks["packets"] = near, {"flows": steady}
     if flows:
         tasks["receive"] = far, {"hosts": hosts, "to": TO, "edges": edges.tolist()}
     with ExitStack() as stack:
@@ -106,15 +111,29 @@ def endpoints(near: str, far: str, flows: Sequence[Flow], edges: Floats) -> Iter
 
 def _common(flow: Flow) -> dict[str, Any]:
     where = {"near": flow.host.near, "far": flow.host.far, "port": flow.port, "to": TO}
-    return {**where, "start": flow.start, "dscp": flow.dscp}
+    when = {"start": flow.start, "stop": flow.stop, "seed": flow.seed}
+    return {**where, **when, "dscp": flow.dscp, "ecn": flow.ecn}
 
 
 def _transfer(flow: Flow) -> dict[str, Any]:
-    return {**_common(flow), "law": flow.law, "bytes": flow.size * flow.host.payload}
+    payload = flow.host.payload
+    # json writes an unlimited size as Infinity, and reads it.
+    own: dict[str, Any] = {"law": flow.law, "bytes": flow.size * payload or math.inf}
+    if flow.write is not None:
+        first = flow.write.get("first")
+        own["write"] = {
+            "bytes": flow.write["packets"] * payload,
+            "every": flow.write["every"] / 1e9,
+            "random": flow.write["gaps"] == "exponential",
+            "first": first and {"bytes": first["packets"] * payload, "lasts": first["lasts"] / 1e9},
+        }
+    return {**_common(flow), **own}
 
 
-def _constant(flow: Flow) -> dict[str, Any]:
-    return {**_common(flow), "stop": flow.stop, "gap": flow.gap, "bytes": flow.host.payload}
+def _packets(flow: Flow) -> dict[str, Any]:
+    headers = UDP + LONGER * flow.host.ipv6
+    sizes = {"wire": flow.host.payload + headers, "headers": headers, "sizes": flow.sizes}
+    return {**_common(flow), **sizes, "gap": flow.gap, "random": flow.kind == "packets"}
 
 
 def _start(command: Sequence[str]) -> Process:
