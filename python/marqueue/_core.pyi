@@ -226,8 +226,8 @@ class LiveLink:
         that of the caller). ``hosts`` has, by the last 16 bits of addresses, the route of packets,
         their processing class, and whether they cross the network with an ECN field that begins
         with 00; None for numbers in no use. It is empty if all packets take the only route. With
-        ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises PlanError if the
-        plan cannot be run, OSError if a device cannot be created."""
+        ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises
+        PlanError if the plan cannot be run, OSError if a device cannot be created."""
     def start(self) -> float:
         """Start to forward packets in a thread of its own. Returns the time on the system's
         monotonic clock at which the link's clock is zero, s."""
