@@ -26,11 +26,12 @@ VARIED: Mapping[str, Mapping[str, Sequence[str]]] = {
     "acks": {"every": (), "delayed": ('transport.default.delayed_ack="100 ms"',)},
 }
 #: Set-ups in the quick form, by duration in the full form, s: of the dumbbell, the parking lot and
-#: the edge. They send up to 25,000 packets a second through six queues. Of 2057 estimates 19 differ
-#: from those of the full lengths (4 replications each) by more than both intervals. Experiment 2
-#: under marks is one: its share at density 2 rises from 0.264 to 0.279, cause not known.
+#: the edge. They send up to 25,000 packets a second through six queues. Warm-ups end where figures
+#: stop to drift, by successive windows of 10 to 12 runs. The slowest are marks on 10 Mbit/s
+#: (Experiment 2, share of density 2 at C/B = 2): 0.279 +- 0.006 from 16 to 20 s, 0.272 +- 0.009 to
+#: 25 s, 0.268 +- 0.004 to 34 s, and 0.264 +- 0.002 from there to 100 s.
 SHORTER: Mapping[float, Sequence[str]] = {
-    60.0: ('duration="34 s"', 'warmup="16 s"'),
+    60.0: ('duration="36 s"', 'warmup="20 s"'),
     40.0: ('duration="26 s"', 'warmup="12 s"'),
     45.0: ('duration="28 s"', 'warmup="14 s"'),
 }
