@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from marqueue.errors import MarqueueError
 from marqueue.papers import PAPERS
 from marqueue.papers.cases import Simulator, content, run_cases, scenarios_of
+from marqueue.papers.computing import Computing
 from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Experiment, Form, Paper, theory_alone
 from marqueue.papers.quantity import Quantities, Runs, over_span
@@ -210,6 +211,19 @@ def test_what_is_not_decided_runs_again_and_no_more_than_asked_for(tmp_path: Pat
     )
     # The first ten are in the checkpoints.
     assert simulator.simulated == 2 * (counts[0] - 10)
+
+
+def test_what_fails_beside_simulations_is_raised_and_nothing_follows_it():
+    done: list[str] = []
+    with Computing() as thread:
+        thread.compute(lambda: done.append("first"))
+        thread.wait()
+        assert done == ["first"]
+        thread.compute(lambda: 1 // 0)
+        thread.compute(lambda: done.append("last"))
+        with pytest.raises(ZeroDivisionError):
+            thread.wait()
+    assert done == ["first"]
 
 
 def test_the_quick_form_looks_once_unless_more_is_asked_for():

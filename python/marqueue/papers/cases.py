@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from marqueue.papers.claims import Claim, read_claims
+from marqueue.papers.computing import Computing
 from marqueue.papers.paper import Form, Paper, replicated
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.papers.readings import Choice
@@ -16,7 +18,7 @@ from marqueue.results import Result
 from marqueue.scenario import Scenario, with_overrides
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.executor import Progress
-from marqueue.simulation.run import run_each
+from marqueue.simulation.run import completed
 
 
 @dataclass(frozen=True)
@@ -54,23 +56,22 @@ class Simulator:
         """Replications that did not come from checkpoints."""
         self._found: dict[str, Result] = {}
 
-    def run(self, scenarios: Sequence[Scenario]) -> list[Result]:
-        """The results, in order. Those of earlier calls that are not asked for again are dropped,
-        because they fill memory."""
-        distinct = {content(each): each for each in scenarios}
-        missing = {key: each for key, each in distinct.items() if key not in self._found}
-        fresh = run_each(
-            list(missing.values()),
-            jobs=self.jobs,
-            progress=self.progress,
-            checkpoints=self.checkpoints,
+    def run(self, scenarios: Mapping[str, Scenario]) -> Generator[Mapping[str, Result]]:
+        """Yields the results that are there, by :func:`content`: those of earlier calls at first,
+        then again with each that completes. What is not asked for again is dropped, because it
+        fills memory. Closing the iterator stops the runs."""
+        self._found = {key: self._found[key] for key in scenarios if key in self._found}
+        missing = [key for key in scenarios if key not in self._found]
+        yield self._found
+        fresh = completed(
+            [scenarios[key] for key in missing], self.jobs, self.progress, self.checkpoints
         )
-        for result in fresh:
-            made = result.provenance.circumstances
-            self.simulated += result.replications - made.from_checkpoints
-        every = self._found | dict(zip(missing, fresh, strict=True))
-        self._found = {key: every[key] for key in distinct}
-        return [every[content(each)] for each in scenarios]
+        with closing(fresh):
+            for index, result in fresh:
+                made = result.provenance.circumstances
+                self.simulated += result.replications - made.from_checkpoints
+                self._found[missing[index]] = result
+                yield self._found
 
 
 def run_cases(
@@ -88,20 +89,26 @@ def run_cases(
     """
     claims = read_claims(paper.folder / "claims.toml")
     counts = dict.fromkeys(asked, form.looks[0])
-    cases = _cases(paper, asked, counts, form, simulator)
-    for more in form.looks[1:]:
-        for number, every in cases.items():
-            undecided = sum(_undecided(case, claims) for case in every)
-            if undecided:
-                s, are = ("", "is") if undecided == 1 else ("s", "are")
-                say(
-                    f"Experiment {number}: {undecided} comparison{s} {are} not decided with "
-                    f"{counts[number]} replications; running {more}."
-                )
-                counts[number] = more
-        if more not in counts.values():
-            break
-        cases = _cases(paper, asked, counts, form, simulator)
+    with Computing() as thread:
+        for number, every in asked.items():
+            for choice in every:
+                thread.compute(partial(paper.experiment(number).theory, choice))
+        cases = _cases(paper, asked, counts, form, simulator, thread)
+        for more in form.looks[1:]:
+            again = {}
+            for number, every_case in cases.items():
+                undecided = sum(_undecided(case, claims) for case in every_case)
+                if undecided:
+                    s, are = ("", "is") if undecided == 1 else ("s", "are")
+                    say(
+                        f"Experiment {number}: {undecided} comparison{s} {are} not decided with "
+                        f"{counts[number]} replications; running {more}."
+                    )
+                    again[number] = asked[number]
+                    counts[number] = more
+            if not again:
+                break
+            cases |= _cases(paper, again, counts, form, simulator, thread)
     return cases
 
 
@@ -111,19 +118,31 @@ def _cases(
     counts: Mapping[str, int],
     form: Form,
     simulator: Simulator,
+    thread: Computing,
 ) -> dict[str, list[Case]]:
-    """The cases with these replications of each experiment."""
-    setups = [
-        (number, choice, scenarios_of(paper, number, choice, form, counts[number]))
-        for number, every in asked.items()
-        for choice in every
-    ]
-    results = iter(simulator.run([each for *_, named in setups for each in named.values()]))
-    out: dict[str, list[Case]] = {number: [] for number in asked}
-    for number, choice, named in setups:
-        runs = {name: next(results) for name in named}
-        out[number].append(Case(paper, number, choice, runs, form.confidence))
-    return out
+    """The cases with these replications of each experiment. Each is measured as soon as its runs
+    are complete."""
+    scenarios: dict[str, Scenario] = {}
+    planned: list[tuple[str, Choice, dict[str, str]]] = []
+    for number, every in asked.items():
+        for choice in every:
+            named = scenarios_of(paper, number, choice, form, counts[number])
+            keys = {name: content(each) for name, each in named.items()}
+            scenarios |= {keys[name]: each for name, each in named.items()}
+            planned.append((number, choice, keys))
+    made: dict[tuple[str, str], Case] = {}
+    with closing(simulator.run(scenarios)) as completing:
+        for found in completing:
+            for number, choice, keys in planned:
+                at = number, choice.label
+                if at not in made and all(key in found for key in keys.values()):
+                    runs = {name: found[key] for name, key in keys.items()}
+                    made[at] = Case(paper, number, choice, runs, form.confidence)
+                    thread.compute(partial(getattr, made[at], "quantities"))
+    thread.wait()
+    return {
+        number: [made[number, choice.label] for choice in every] for number, every in asked.items()
+    }
 
 
 def _undecided(case: Case, claims: Sequence[Claim]) -> int:

@@ -87,6 +87,8 @@ class Experiment:
     full: Callable[[Choice], Mapping[str, Scenario]] = lambda _choice: {}
     """Additional scenarios of the full form, by name, each with its own number of replications:
     they take too long for the quick form."""
+    theory: Callable[[Choice], object] = lambda _choice: None
+    """Computes what measuring takes from models, which keep it; runs beside the simulations."""
     quick: Callable[[Scenario], Sequence[str]] = lambda _scenario: ()
     """What a set-up has different in the quick form, as overrides: a shorter run."""
     found: Sequence[str] = ()

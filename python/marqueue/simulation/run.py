@@ -6,7 +6,7 @@ called.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -74,14 +74,25 @@ def run_each(
 ) -> list[Result]:
     """Runs several scenarios, which share threads and checkpoints. Returns their results in
     order."""
+    with closing(completed(scenarios, jobs, progress, checkpoints)) as results:
+        found = dict(results)
+    return [found[index] for index in range(len(scenarios))]
+
+
+def completed(
+    scenarios: Sequence[Scenario],
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    checkpoints: Checkpoints | None = None,
+) -> Generator[tuple[int, Result]]:
+    """Runs several scenarios as :func:`run_each`, and yields each result as it completes, with the
+    index of its scenario. Closing the iterator stops the runs."""
     from marqueue.simulation.executor import Executor
     from marqueue.simulation.experiment import Experiment
 
     executor: Executor[Result | None] = Executor(jobs, checkpoints, progress=progress)
     works = [Experiment.of(each, None, None, ()).work(executor, NO_LIMITS) for each in scenarios]
-    found: dict[int, Result] = {}
     with closing(executor.complete(works, sum(work.seconds for work in works))) as results:
         for index, result in results:
             assert result is not None, "without limits everything is measured"
-            found[index] = result
-    return [found[index] for index in range(len(works))]
+            yield index, result

@@ -1,6 +1,8 @@
 """Figure 2: shares of one CPU and one link, in theory and under DRQ and RED-RED."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -89,21 +91,27 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
 def boundary(resource: str) -> float:
     """The C/B at which a resource begins or ceases to have a price in problem P, by bisection of
     the general solver: not by the formulas for means."""
+    flows = [group(str(w), w, EACH) for w in DENSITIES]
+    shared = sharing(dumbbell("drq", RATE, flows, rate=f"{RATE:g} Mbit/s"))
+
+    @cache
+    def priced(ratio: float) -> bool:
+        """Whether the resource has a price at this C/B; that of ``shared`` is 1."""
+        resources = (
+            replace(each, capacity=ratio * each.capacity) if each.name == CPU else each
+            for each in shared.resources
+        )
+        at = replace(shared, resources=tuple(resources))
+        return {"link": LINK, "cpu": CPU}[resource] in proportionally_fair(at).congested
+
     low, high = RATIOS[0], RATIOS[-1]
     for _ in range(30):
         middle = (low + high) / 2
-        if priced(resource, middle) == priced(resource, low):
+        if priced(middle) == priced(RATIOS[0]):
             low = middle
         else:
             high = middle
     return (low + high) / 2
-
-
-def priced(resource: str, ratio: float) -> bool:
-    """Whether the link or the CPU has a price in problem P at this C/B."""
-    flows = [group(str(w), w, EACH) for w in DENSITIES]
-    at = dumbbell("drq", ratio * RATE, flows, rate=f"{RATE:g} Mbit/s")
-    return {"link": LINK, "cpu": CPU}[resource] in proportionally_fair(sharing(at)).congested
 
 
 def theory(what: str, values: Sequence[float]) -> Quantity:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq
 
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment, theory_alone
@@ -42,15 +43,19 @@ PAIRS = ((0.5, 2.0), (1.0, 1.5), (1.0, 8.0))
 RATIO, DENSITY, MARK, TRIP = "C/B", "w", "p", "tau"
 
 
-def dumbbell(ratio: float) -> Drq:
-    """One CPU and one link that all flows cross."""
+def dumbbells(*ratios: float) -> Drq:
+    """A CPU and a link that four classes of flows cross, for each of these C/B. Those of different
+    C/B share nothing: side by side they are solved in the time of one."""
     red = Red(LOWER, UPPER, 1.0, ETA)
-    flows = tuple(
-        Reno(f"w {w:g}", {"cpu": w, "link": 1}, PACKET, RTT, EACH, per_ack=1.0) for w in CLASSES
-    )
-    return Drq(
-        (Resource("cpu", "cpu", ratio * LINK), Resource("link", "link", LINK)), flows, (red, red)
-    )
+    resources, flows = [], []
+    for c in ratios:
+        cpu, link = f"cpu {c:g}", f"link {c:g}"
+        resources += [Resource(cpu, "cpu", c * LINK), Resource(link, "link", LINK)]
+        flows += [
+            Reno(f"w {w:g}, {c:g}", {cpu: w, link: 1}, PACKET, RTT, EACH, per_ack=1.0)
+            for w in CLASSES
+        ]
+    return Drq(tuple(resources), tuple(flows), (red,) * len(resources))
 
 
 def settled(model: Drq) -> Floats:
@@ -67,32 +72,39 @@ def proposition_1() -> dict[str, Quantity]:
     """Solves (7) to (15) on both sides of the borders of the regions: rates at the end over the
     optimum of problem P, and queues over the lower threshold where prices are above 0 and where
     they are not."""
-    off, busy, idle, products, least = [], [], [], [], []
-    for ratio in RATIOS:
-        model = dumbbell(ratio)
-        y = settled(model)
-        flows, resources = len(model.flows), len(model.resources)
-        rates, average = y[:flows], y[flows + resources :] / LOWER
-        off.append(float(np.abs(rates / model.optimum.rates - 1).max()))
-        paid = np.array([r.name in model.optimum.congested for r in model.resources])
-        busy.append(float(average[paid].min()))
-        idle.append(float(average[~paid].max(initial=0.0)))
-        # (18), (19) at the optimum of problem P.
-        windows = model.optimum.rates * RTT / PACKET
-        sums = model.density.T @ model.optimum.prices
-        products.append(float(np.abs(windows * sums / math.sqrt(1.5) - 1).max()))
-        bounds = math.sqrt(1.5) / model.density.sum(axis=0)
-        least.append(float((windows / bounds).min()))
+    model = dumbbells(*RATIOS)
+    y = settled(model)
+    flows, resources = len(model.flows), len(model.resources)
+    rates, average = y[:flows], y[flows + resources :] / LOWER
+    paid = np.isin([r.name for r in model.resources], model.optimum.congested)
+    busy = np.where(paid, average, np.inf)
+    idle = np.where(paid, 0.0, average)
+    # (18), (19) at the optimum of problem P.
+    windows = model.optimum.rates * RTT / PACKET
+    sums = model.density.T @ model.optimum.prices
+    bounds = math.sqrt(1.5) / model.density.sum(axis=0)
+
+    def each(values: Floats) -> Floats:
+        """A row for each C/B."""
+        return values.reshape(len(RATIOS), -1)
+
+    off = each(np.abs(rates / model.optimum.rates - 1)).max(axis=1)
+    products = each(np.abs(windows * sums / math.sqrt(1.5) - 1)).max(axis=1)
+    least = each(windows / bounds).min(axis=1)
     return {
         "proposition-1.rates": over_ratios("Distance from the optimum, relative", off),
-        "proposition-1.busy": over_ratios("Least queue with a price, over b", busy),
-        "proposition-1.idle": over_ratios("Largest queue without a price, over b", idle),
+        "proposition-1.busy": over_ratios(
+            "Least queue with a price, over b", each(busy).min(axis=1)
+        ),
+        "proposition-1.idle": over_ratios(
+            "Largest queue without a price, over b", each(idle).max(axis=1)
+        ),
         "eq-18": over_ratios("Window by (18), relative error", products),
         "eq-19": over_ratios("Window over its bound (19), least", least),
     }
 
 
-def over_ratios(label: str, values: Sequence[float]) -> Quantity:
+def over_ratios(label: str, values: Floats) -> Quantity:
     """A quantity at each ratio of capacities."""
     return computed(label, "four classes", values, RATIO, RATIOS)
 
@@ -112,7 +124,7 @@ def uniqueness() -> dict[str, Quantity]:
         for share in (0.1, 0.5, 0.9)
         for queues in [[red.average(share * price), red.average((1 - share) * price)]]
     ]
-    border = dumbbell(SingleBottleneck.of(CLASSES).arithmetic)
+    border = dumbbells(SingleBottleneck.of(CLASSES).arithmetic)
     at = border.equilibrium.copy()
     # The border itself has the CPU full without a price.
     flows = len(CLASSES)
@@ -163,18 +175,17 @@ def least_window() -> dict[str, Quantity]:
 
 
 def boundary_window(w: float) -> float:
-    """The window at which the CPU's price reaches 1, by bisection over its capacity with the solver
-    of problem P."""
+    """The window at which the CPU's price reaches 1, over its capacity, with the solver of problem
+    P."""
     red = Red(LOWER, UPPER, 1.0, ETA)
-    low, high = 1e-3, 1e3
-    # To 1e-7: each of these steps solves problem P, and three digits are shown.
-    for _ in range(27):
-        window = math.sqrt(low * high)
-        capacity = w * EACH * window * PACKET / RTT
+
+    def log_price(log_window: float) -> float:
+        capacity = w * EACH * math.exp(log_window) * PACKET / RTT
         flow = Reno("one", {"cpu": w}, PACKET, RTT, EACH)
-        violated = Drq((Resource("cpu", "cpu", capacity),), (flow,), (red,)).violations()
-        low, high = (window, high) if violated else (low, window)
-    return high
+        model = Drq((Resource("cpu", "cpu", capacity),), (flow,), (red,))
+        return math.log(model.optimum.prices[0])
+
+    return math.exp(brentq(log_price, math.log(1e-3), math.log(1e3), xtol=1e-9))
 
 
 def marks() -> dict[str, Quantity]:

@@ -26,16 +26,21 @@ VARIED: Mapping[str, Mapping[str, Sequence[str]]] = {
     "acks": {"every": (), "delayed": ('transport.default.delayed_ack="100 ms"',)},
 }
 #: Set-ups in the quick form, by duration in the full form, s: of the dumbbell, the parking lot and
-#: the edge. They send up to 25,000 packets a second through six queues. Of 2057 estimates 19 differ
-#: from those of the full lengths (4 replications each) by more than both intervals. Experiment 2
-#: under marks is one: its share at density 2 rises from 0.264 to 0.279, cause not known.
+#: the edge. They send up to 25,000 packets a second through six queues. Warm-ups end where figures
+#: stop to drift, by successive windows of 10 to 12 runs. The slowest are marks on 10 Mbit/s
+#: (Experiment 2, share of density 2 at C/B = 2): 0.279 +- 0.006 from 16 to 20 s, 0.272 +- 0.009 to
+#: 25 s, 0.268 +- 0.004 to 34 s, and 0.264 +- 0.002 from there to 100 s.
 SHORTER: Mapping[float, Sequence[str]] = {
-    60.0: ('duration="34 s"', 'warmup="16 s"'),
+    60.0: ('duration="36 s"', 'warmup="20 s"'),
     40.0: ('duration="26 s"', 'warmup="12 s"'),
     45.0: ('duration="28 s"', 'warmup="14 s"'),
 }
 #: Round-trip propagation delay of the scenario files, ms.
 RTT = 40
+#: Of longer round trips in the parking lot and at the edge, in both forms: with 160 ms goodputs
+#: settle within 3% of their later values after 26 s only (the slowest is 0.70 of it from 12 to 18 s
+#: and 0.86 from 18 to 26 s; 8 runs).
+LONGER = ('duration="58 s"', 'warmup="30 s"')
 #: Flows of a class, and bits of a packet.
 EACH, BITS = 10, 4000
 
@@ -62,6 +67,11 @@ def shorter(scenario: Scenario) -> Sequence[str]:
 def round_trip(choice: Choice) -> int:
     """The round-trip propagation delay outside the dumbbell, ms."""
     return int(choice["round-trip"].removesuffix("ms"))
+
+
+def settling(rtt: int) -> Sequence[str]:
+    """How long set-ups outside the dumbbell run, if not as in the scenario file."""
+    return LONGER if rtt > RTT else ()
 
 
 def lengthen(links: Mapping[str, dict[str, Any]], rtt: int) -> None:
@@ -138,7 +148,8 @@ def parking_lot(
     for i, density in enumerate(densities or ()):
         for first in (1, 7):
             groups[f"SG{first + i}"]["processing"] = f"{density:g} cycles/bit"
-    return built(data, f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s", overrides)
+    name = f"{label(scheme)}, parking lot, B3 = {rate:g} Mbit/s"
+    return built(data, name, [*settling(rtt), *overrides])
 
 
 def edge(
@@ -158,7 +169,7 @@ def edge(
     ]
     high = densities[0]
     at = f"C = {clock:g} Mcycles/s, w1 = {high:g}, core {core:g} Mbit/s"
-    return built(data, f"{label(scheme)} at the edge, {at}")
+    return built(data, f"{label(scheme)} at the edge, {at}", settling(rtt))
 
 
 def two_edges(clock: float, densities: Sequence[float], rtt: int = RTT) -> Scenario:
@@ -177,7 +188,7 @@ def two_edges(clock: float, densities: Sequence[float], rtt: int = RTT) -> Scena
         for number in edges
         for i, w in enumerate(densities, start=1)
     ]
-    return built(data, f"DRQ at IE1 and RED-RED at IE2, w1 = {densities[0]:g}")
+    return built(data, f"DRQ at IE1 and RED-RED at IE2, w1 = {densities[0]:g}", settling(rtt))
 
 
 def named_links(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -23,7 +23,7 @@ flows just fill the link: CHOKeW raises p0 while the queue is above L+ and lower
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,8 +37,12 @@ Floats = npt.NDArray[np.float64]
 
 #: Relative accuracy of the solution.
 TOLERANCE = 1e-10
-#: Halvings of an interval: more than this accuracy needs.
-HALVINGS = 50
+#: Newton steps at most (four or five are needed), and the last one for a share of the queue.
+NEWTON_STEPS, NEWTON_TOLERANCE = 60, 1e-12
+#: Logarithms of the least share of the queue that is tried, and of the least and the largest rate
+#: at which packets enter the queue, 1/s; it is the least if all flows are starved.
+LEAST_LOG_SHARE = -80.0
+LOG_RATES = math.log(1e-9), math.log(1e15)
 #: Largest p0 tried; beyond it every flow that can be starved is.
 LARGEST_P0 = 1e7
 
@@ -147,15 +151,33 @@ def equilibrium(flows: Sequence[Flows], capacity: float, queue: float) -> Equili
             f"{capacity:g}: the model needs congestion"
         )
 
-    def excess(log_p0: float) -> float:
-        return _Mix(flows, math.exp(log_p0), queue).solve().delivered - capacity
+    mix = _Mix(flows, queue)
 
-    low, high = math.log(1e-9), math.log(LARGEST_P0)
-    if excess(high) > 0:
+    def excess(log_p0: float) -> float:
+        return mix.solve(math.exp(log_p0)).delivered - capacity
+
+    if excess(math.log(LARGEST_P0)) > 0:
         raise ModelError(f"flows: they exceed the link at any p0 up to {LARGEST_P0:g}")
-    p0 = math.exp(brentq(excess, low, high, xtol=TOLERANCE))
-    mix = _Mix(flows, p0, queue).solve()
+    p0 = math.exp(_falling_root(excess, 0.0, math.log(1e-9), math.log(LARGEST_P0)))
+    mix.solve(p0)
     return Equilibrium(p0, queue, waiting_time(queue, mix.entering), tuple(mix.shares()))
+
+
+def _falling_root(f: Callable[[float], float], near: float, lowest: float, highest: float) -> float:
+    """The root of a function that falls and is below zero at ``highest``, searched from ``near`` in
+    growing steps; ``lowest`` if it is below zero there too."""
+    step = 0.125
+    if f(near) > 0:
+        low = high = near
+        while f(high) > 0:
+            low, high, step = high, min(high + step, highest), 4 * step
+    else:
+        low = high = near
+        while f(low) < 0:
+            if low == lowest:
+                return lowest
+            low, high, step = max(low - step, lowest), low, 4 * step
+    return float(brentq(f, low, high, xtol=TOLERANCE)) if low < high else near
 
 
 def _check(flows: Sequence[Flows], capacity: float, queue: float) -> None:
@@ -180,62 +202,102 @@ def _check(flows: Sequence[Flows], capacity: float, queue: float) -> None:
 class _Mix:
     """The flows at a given p0: solves for the total rate at which packets enter the queue."""
 
-    def __init__(self, flows: Sequence[Flows], p0: float, queue: float) -> None:
+    def __init__(self, flows: Sequence[Flows], queue: float) -> None:
         self.flows = flows
         self.queue = queue
         self.count = np.array([f.count for f in flows], dtype=float)
-        self.p = np.array([p0 / f.weight for f in flows])
+        self.weight = np.array([f.weight for f in flows])
         self.tcp = np.array([f.kind == "tcp" for f in flows])
         self.rtt = np.array([f.rtt for f in flows])
         self.rate = np.array([f.rate for f in flows])
-        #: r at which q = 1 (9): no flow can hold a larger share of the queue.
-        self.bound = np.minimum(-np.expm1(-math.log(2) / self.p), 1 - 1e-15)
         self.rto = np.array([f.rto for f in flows])
         self.lost_at_once = np.array([f.lost_at_once for f in flows])
+        #: The last solution, near which the next one is.
+        self.log_entering = math.log(queue)
+        self.log_r = np.zeros(len(flows))
 
-    def solve(self) -> _Mix:
-        """Finds the entering rate at which the shares of the queue sum to one."""
-
-        def missing(log_rate: float) -> float:
-            return float(self.count @ self._shares(math.exp(log_rate)) - 1.0)
-
-        low, high = math.log(1e-9), math.log(1e15)
-        if missing(low) < 0:
-            # The largest possible shares do not fill the queue: all flows are starved.
-            self.entering = math.exp(low)
-        else:
-            self.entering = math.exp(brentq(missing, low, high, xtol=TOLERANCE))
-        self.r = self._shares(self.entering)
+    def solve(self, p0: float) -> _Mix:
+        """Finds the entering rate at which the shares of the queue sum to one, by Newton's method
+        in logarithms."""
+        self.p = p0 / self.weight
+        #: r at which q = 1 (9): no flow can hold a larger share of the queue.
+        self.bound = np.minimum(-np.expm1(-math.log(2) / self.p), 1 - 1e-15)
+        low, high = LOG_RATES
+        near = self.log_r
+        self.entering = math.exp(low)
+        self.r, _ = self._shares(self.entering)
+        if self.count @ self.r > 1:
+            self.log_r = near
+            self._fill(low, high)
+        # Otherwise the largest shares do not fill the queue: all flows are starved.
         self.q = np.minimum(self._dropping(self.r), 1.0)
-        self.sent = self._sent(self.q, self.entering)
+        self.sent = self._sent(self.q, self.entering)[0]
         self.delivered = float(self.count @ (self.sent * (1 - self.q)))
         return self
+
+    def _fill(self, low: float, high: float) -> None:
+        """Newton's method between these logarithms of the rate, from that of the last solution."""
+        x = self.log_entering
+        for _ in range(NEWTON_STEPS):
+            self.log_entering, self.entering = x, math.exp(x)
+            self.r, slope = self._shares(self.entering)
+            total = float(self.count @ self.r)
+            low, high = (x, high) if total > 1 else (low, x)
+            step = -math.log(total) * total / float(self.count @ (self.r * slope) or -1e-300)
+            if abs(step) <= TOLERANCE:
+                return
+            x = x + step if low <= x + step <= high else (low + high) / 2
 
     def _dropping(self, r: Floats) -> Floats:
         """q (7), without cancellation for small r."""
         q: Floats = -2 * np.expm1(self.p * np.log1p(-r))
         return q
 
-    def _sent(self, q: Floats, entering: float) -> Floats:
-        """lambda, packets/s: TCP by footnote 8, or with timeouts."""
+    def _sent(self, q: Floats, entering: float) -> tuple[Floats, Floats, Floats]:
+        """lambda, packets/s, of TCP by footnote 8 or with timeouts; and the derivatives of its
+        logarithm by those of q and of the entering rate."""
         q = q / self.lost_at_once
-        rtt = self.rtt + self.queue / entering
+        wait = self.queue / entering
+        rtt = self.rtt + wait
         timeout = np.where(self.rto > 0, np.maximum(self.rto, rtt), 0.0)
-        between = rtt * np.sqrt(q / 1.5)
-        waiting = timeout * np.minimum(1, 3 * np.sqrt(3 * q / 8)) * q * (1 + 32 * q**2)
+        root = np.sqrt(q / 1.5)
+        often = 3 * np.sqrt(3 * q / 8)
+        share = np.minimum(1, often) * q * (1 + 32 * q**2)
+        whole = rtt * root + timeout * share
+        power = np.where(often < 1, 0.5, 0.0) + (1 + 96 * q**2) / (1 + 32 * q**2)
+        waiting = np.where((self.rto > 0) & (rtt > self.rto), share, 0.0)
         with np.errstate(divide="ignore"):
-            return np.where(self.tcp, 1 / (between + waiting), self.rate)
+            sent = np.where(self.tcp, 1 / whole, self.rate)
+        by_q = self.tcp * -(0.5 * rtt * root + power * timeout * share) / whole
+        return sent, by_q, self.tcp * wait * (root + waiting) / whole
 
-    def _shares(self, entering: float) -> Floats:
-        """r of each entry: the root of r * entering = lambda eta, whose right side falls with r."""
-        low, high = np.zeros_like(self.bound), self.bound.copy()
-        for _ in range(HALVINGS):
-            r = (low + high) / 2
+    def _shares(self, entering: float) -> tuple[Floats, Floats]:
+        """r of each entry, and the derivative of its logarithm by that of the entering rate.
+
+        r is the root of r * entering = lambda eta, whose right side falls with r, or the bound if
+        that is larger still there. Newton's method in logarithms, in which both sides are nearly
+        straight lines, within an interval that it makes smaller.
+        """
+        low, high = np.full_like(self.bound, LEAST_LOG_SHARE), np.log(self.bound)
+        blocked = self._sent(np.ones_like(self.bound), entering)[0] / 2 >= self.bound * entering
+        x = np.where(blocked, high, np.minimum(self.log_r, high - math.log(2)))
+        for _ in range(NEWTON_STEPS):
+            r = np.exp(x)
             q = self._dropping(r)
-            enters = self._sent(q, entering) * (1 - q / 2)
-            above = enters > r * entering
-            low, high = np.where(above, r, low), np.where(above, high, r)
-        return (low + high) / 2
+            sent, by_q, by_entering = self._sent(q, entering)
+            excess = np.log(sent * (1 - q / 2) / (r * entering))
+            entered = self.p * r / (1 - r)
+            slope = by_q * (2 - q) * entered / q - entered - 1
+            low, high = np.where(excess > 0, x, low), np.where(excess > 0, high, x)
+            step = x - excess / slope
+            step = np.where((low <= step) & (step <= high), step, (low + high) / 2)
+            step = np.where(blocked, x, step)
+            moved = np.abs(step - x).max()
+            x = step
+            if moved <= NEWTON_TOLERANCE:
+                break
+        self.log_r = x
+        return np.exp(x), np.where(blocked, 0.0, (1 - by_entering) / slope)
 
     def shares(self) -> list[Share]:
         """The share of each entry of flows."""

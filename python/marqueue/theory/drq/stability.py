@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -79,12 +80,17 @@ def bound(network: Drq) -> float:
 
 def _boundary(linear: Callable[[float], Linear], near: float) -> float:
     """The boundary, searched from ``near`` upward or downward by factors."""
+
+    @cache
+    def real(gain: float) -> float:
+        return float(rightmost(linear(gain))[0].real)
+
     gain = max(near, LEAST)
-    while rightmost(linear(gain))[0].real >= 0:
+    while real(gain) >= 0:
         gain /= FACTOR
         if gain < LEAST:
             raise ModelError("slope: no slope is stable; do two resources have the same flows?")
-    while rightmost(linear(gain * FACTOR))[0].real < 0:
+    while real(gain * FACTOR) < 0:
         gain *= FACTOR
         if gain > MOST:
             raise ModelError(f"slope: stable up to {MOST:g} 1/s; is there a delay?")

@@ -101,6 +101,7 @@ def boundary(
     Raises :class:`ModelError` if the first is not stable or the second not unstable.
     """
 
+    @cache
     def real(log_gain: float) -> float:
         return float(rightmost(system(np.exp(log_gain)))[0].real)
 
