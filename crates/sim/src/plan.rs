@@ -3,6 +3,7 @@
 
 use crate::delay_law::DelayLaw;
 pub use crate::flow_sizes::FlowSizes;
+pub use crate::media_plan::{EncoderPlan, MediaPlan};
 pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
 pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
@@ -57,7 +58,7 @@ impl Plan {
             TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
                 u64::from(count)
             }
-            TrafficKind::Quic(QuicPlan { count, .. }) => u64::from(count),
+            TrafficKind::Quic(QuicPlan { count, .. }) | TrafficKind::Media(MediaPlan { count, .. }) => u64::from(count),
             TrafficKind::Packets { .. } => 1,
             TrafficKind::Poisson { .. } => 0,
         };
@@ -357,6 +358,8 @@ pub enum TrafficKind {
     },
     /// QUIC flows, whose ends are outside (see [`crate::external`]).
     Quic(QuicPlan),
+    /// Flows of real-time media.
+    Media(MediaPlan),
     /// Packets that arrive as a Poisson process, without any control: the arrivals of M/M/1, M/D/1
     /// and M/G/1.
     Packets {
@@ -386,7 +389,8 @@ impl TrafficKind {
             TrafficKind::Tcp { .. }
             | TrafficKind::Poisson { .. }
             | TrafficKind::Paced { .. }
-            | TrafficKind::Quic(_) => Ecn::NotEct,
+            | TrafficKind::Quic(_)
+            | TrafficKind::Media(_) => Ecn::NotEct,
         }
     }
 }
