@@ -96,7 +96,7 @@ def test_bursts_without_pacing_are_refused() -> None:
 
 
 def test_each_burst_of_bbr_has_the_size_that_its_rate_gives() -> None:
-    """At 100 Mbit/s 8 segments, 10 and 6 while it probes and drains: pacing gains of 1.25 and .75."""
+    """At 100 Mbit/s 8 segments, 10 and 6 while it probes and drains: gains of 1.25 and .75."""
     found = result(control="bbr1", max_window="4000 packets", pacing_burst="44 packets")
     times = np.array([row["t"] for row in arrivals(found)])
     starts = np.flatnonzero(np.diff(times) > 2 * SERIALIZATION) + 1

@@ -97,23 +97,27 @@ def test_alone_in_the_l4s_queue_it_takes_most_of_the_link_and_leaves_no_queue():
 def test_beside_prague_both_keep_the_l4s_queue_short_and_both_get_through():
     both = result([PRAGUE])
     media, link = both.media(), both.link().figures()
-    assert link["delay_p99"].mean < 3e-3 and link["utilization"].mean > 0.9
-    # SCReAM answers to the peak of the share of marks, so it has less than half (docs/media.md), but
-    # it is not held to its least rate of 150 kbit/s.
+    assert link["delay_p99"].mean < 3e-3
+    assert link["utilization"].mean > 0.9
+    # SCReAM answers to the peak of the share of marks, so it has less than half (docs/media.md),
+    # but it is not held to its least rate of 150 kbit/s.
     rates = [both.traffic(group=name)["goodput"].mean for name in ("video", "prague")]
     assert 0.45e6 < rates[0] < rates[1]
-    assert media["frame_delay_p99"].mean < 0.06 and media["freezes"].mean == 0
+    assert media["frame_delay_p99"].mean < 0.06
+    assert media["freezes"].mean == 0
 
 
 def test_a_loss_costs_frames_until_the_next_key_frame():
     lossy = result([], link={"loss": "0.5%"})
     media = lossy.media()
     frames = lossy.to_pandas("frames")
-    assert 0.01 < media["frames_lost"].mean < 0.5 and media["freezes"].mean > 1
+    assert 0.01 < media["frames_lost"].mean < 0.5
+    assert media["freezes"].mean > 1
     lost = frames.shown.isna()
     # What is shown next after a frame that was not is a key frame.
     first = frames[~lost & lost.shift(fill_value=False) & (frames.made > 1)]
-    assert len(first) > 20 and first.is_key.all()
+    assert len(first) > 20
+    assert first.is_key.all()
     row = lossy.flows.to_pandas().iloc[0]
     here = frames[(frames.replication == 0) & (frames.made >= 5)]
     assert row.frame_delay_mean == pytest.approx((here.shown - here.made).mean())

@@ -149,10 +149,9 @@ fn has_external(plan: &Plan, r: usize) -> bool {
             routes.contains(&r) && plan.transports[*transport].stack.is_some()
         }
         TrafficKind::Quic(quic) => quic.route == r,
-        TrafficKind::Cbr { .. }
-        | TrafficKind::Paced { .. }
-        | TrafficKind::Packets { .. }
-        | TrafficKind::Media(_) => false,
+        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } | TrafficKind::Media(_) => {
+            false
+        }
     })
 }
 

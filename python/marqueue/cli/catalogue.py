@@ -1,4 +1,5 @@
-"""``marqueue aqm``, ``tcp``, ``paced``, ``media``, ``impairments`` and ``schema``: models and parameters."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``media``, ``impairments`` and ``schema``: models and their
+parameters."""
 
 from collections.abc import Sequence
 from typing import Annotated

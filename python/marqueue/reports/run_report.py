@@ -233,10 +233,10 @@ def _flows(page: Report, result: Result) -> None:
         page.table(
             ["", *named],
             _rows(MEDIA_FIGURES, [result.media(group=g) for g in named]),
-            "Media over the measured time. A frame's delay is from its making to its showing; one is "
-            "shown once it is whole and the frame before it is shown, or it is a key frame. A freeze "
-            "is a gap between two shown frames of more than three periods, and of more than a "
-            "period and 150 ms.",
+            "Media over the measured time. A frame's delay is from its making to its showing; one "
+            "is shown once it is whole and the frame before it is shown, or it is a key frame. A "
+            "freeze is a gap between two shown frames of more than three periods, and of more than "
+            "a period and 150 ms.",
         )
     if len(result.groups) > MOST_COLUMNS:
         _many(page, "Group", result.groups, lambda g: result.traffic(group=g))

@@ -173,7 +173,7 @@ def frame_sets(
     begin, end = span
     inside = (begin <= column["made"]) & (column["made"] < end)
     out = []
-    for r in np.flatnonzero(ends > begin):
+    for r in np.flatnonzero(ends > begin).tolist():
         here = np.flatnonzero(inside & (column["replication"] == r))
         of = {flow: here[column["flow"][here] == flow] for flow in flows[r]}
         of = {flow: rows for flow, rows in of.items() if len(rows)}

@@ -292,7 +292,8 @@ class MediaControl(Declared):
 
     @classmethod
     def of(cls, name: str, **params: object) -> Self:
-        """A control with values as in a scenario file: ``MediaControl.of("scream", beta_ecn=0.7)``."""
+        """A control with values as in a scenario file:
+        ``MediaControl.of("scream", beta_ecn=0.7)``."""
         return cls.read({"name": name, **params})
 
     @classmethod

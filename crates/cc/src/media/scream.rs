@@ -232,7 +232,8 @@ impl Scream {
         self.data_units_marked |= report.units_ce > 0;
         self.update_l4s_alpha(now, report);
         self.update_qdelay(now);
-        let scl = (8.0 * (self.ref_wnd - self.ref_wnd_i) / self.ref_wnd_i).powi(2).clamp(0.1, 1.0);
+        let away = 8.0 * (self.ref_wnd - self.ref_wnd_i) / self.ref_wnd_i;
+        let scl = (away * away).clamp(0.1, 1.0);
         if self.loss_detected || self.data_units_marked {
             self.last_congestion_detected = now;
         }

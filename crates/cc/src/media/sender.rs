@@ -283,7 +283,8 @@ impl Sender {
         }
         while self.first < self.reported {
             let Some(oldest) = self.sent.front() else { break };
-            if !oldest.arrived && !(oldest.lost && now - oldest.at > REMEMBERED) {
+            let is_settled = oldest.arrived || (oldest.lost && now - oldest.at > REMEMBERED);
+            if !is_settled {
                 break;
             }
             self.sent.pop_front();

@@ -77,8 +77,8 @@ impl Sender {
             if self.REDUCE_JITTER {
                 self.qdelay_max_avg *= 1.0 - 1.0 / 16.0;
                 self.qdelay_min_avg = self.qdelay_min_avg * (1.0 - 1.0 / 16.0) + self.qdelay_max_avg * 1.0 / 16.0;
-                self.qdelay_dev_avg = (1.0 - 1.0 / 32.0) * self.qdelay_dev_avg
-                    + 1.0 / 32.0 * (self.qdelay_max_avg - self.qdelay_min_avg);
+                self.qdelay_dev_avg =
+                    (1.0 - 1.0 / 32.0) * self.qdelay_dev_avg + 1.0 / 32.0 * (self.qdelay_max_avg - self.qdelay_min_avg);
                 self.ref_wnd_delay_scale = f64::max(0.0, f64::min(1.0, 1.0 - self.qdelay_dev_avg / 0.01));
             }
             self.last_update_qdelay_avg_time = now;
@@ -184,8 +184,7 @@ impl Sender {
         tmp_t *= self.MSS / (self.MSS + 20.0);
         tmp_t /= 1.2 + self.rate_adjust_factor + self.frame_size_dev;
         self.target_bitrate = tmp_t * 8.0 * self.ref_wnd / s_rtt;
-        self.target_bitrate =
-            f64::min(self.TARGET_BITRATE_MAX, f64::max(self.TARGET_BITRATE_MIN, self.target_bitrate));
+        self.target_bitrate = f64::min(self.TARGET_BITRATE_MAX, f64::max(self.TARGET_BITRATE_MIN, self.target_bitrate));
     }
 
     pub fn t_pace(&self, data_unit_size: f64) -> f64 {
