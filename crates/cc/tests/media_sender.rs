@@ -10,7 +10,7 @@ const MS: u64 = 1_000_000;
 fn sender() -> Sender {
     let control = PolicySpec { name: "scream".into(), params: ParamValues::new() };
     let setting = Setting {
-        control: parameters(&control).unwrap(),
+        control: parameters(&control).expect("the defaults are allowed"),
         packet: 1200,
         ecn: Ecn::Ect1,
         frame_period: Dur(40 * MS),

@@ -265,7 +265,8 @@ fn media(py: Python<'_>, m: MediaTrace) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("bytes", array(py, m.frames.iter().map(|frame| frame.bytes)))?;
     dict.set_item("is_key", array(py, m.frames.iter().map(|frame| frame.is_key)))?;
     dict.set_item("t", array(py, m.rows.iter().map(|r| r.0.secs())))?;
-    let figures: [(&str, fn(&MediaInfo) -> f64); 7] = [
+    type Variable = (&'static str, fn(&MediaInfo) -> f64);
+    let figures: [Variable; 7] = [
         ("target", |info| info.target),
         ("ref_wnd", |info| info.ref_wnd),
         ("in_flight", |info| info.in_flight as f64),

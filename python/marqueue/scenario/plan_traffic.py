@@ -114,7 +114,7 @@ def _media(table: Media) -> Plan:
             "period": round(1e9 / table.frame_rate.per_second),
             "min_rate": table.min_rate.base,
             "max_rate": table.max_rate.base,
-            "ladder": [rate.base for rate in table.ladder or ()],
+            "ladder": [rate.base for rate in table.ladder],
             "deviation": table.deviation,
             "key_frames": table.key_frames.base if table.key_frames else None,
             "key_size": table.key_size,

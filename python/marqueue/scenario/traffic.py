@@ -26,6 +26,7 @@ from marqueue.units import Duration, Frequency, Rate, Size
 from marqueue.units import Packets as NumberOfPackets
 
 Name = Annotated[str, Field(min_length=1)]
+Rates = list[str] | list[Rate] | list[Rate | str]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
 """A name without slash, which separates it from the name of a class."""
 Classes = Annotated[list[str], Field(min_length=1)]
@@ -232,7 +233,7 @@ class Media(Group):
     """The highest rate of the encoder."""
     min_rate: Accepts[PositiveRate, Rate | str] = by_default(Rate(150_000))
     """The lowest rate of the encoder, with which it begins."""
-    ladder: Annotated[list[Accepts[PositiveRate, Rate | str]], Field(min_length=1)] | None = None
+    ladder: Accepts[list[PositiveRate], Rates] = by_default([])
     """The only rates that the encoder has, increasing, from min_rate to max_rate. A change of them
     takes a key frame. By default it has all rates."""
     frame_rate: Accepts[PositiveFrequency, Frequency | str] = by_default(Frequency(30 * 10**9))

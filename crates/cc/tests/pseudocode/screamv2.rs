@@ -1,7 +1,8 @@
 //! The pseudocode of draft-ietf-ccwg-rfc8298bis-screamv2, statement by statement, with times in seconds. Functions are its
 //! blocks; the order in which a report runs them is that of the text: l4s_alpha, qdelay_avg, reduction, increase, rate.
 
-#![allow(non_snake_case)]
+#![allow(non_snake_case, reason = "names are those of the draft")]
+#![allow(clippy::manual_clamp, reason = "statements are those of the draft")]
 
 pub struct Sender {
     pub ref_wnd: f64,
