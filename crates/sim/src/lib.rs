@@ -17,6 +17,7 @@ mod cpu;
 pub mod delay_law;
 pub mod delivery_trace;
 mod digest;
+mod ecn_field;
 mod engine;
 mod estimate;
 mod events;

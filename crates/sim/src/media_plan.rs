@@ -1,6 +1,6 @@
 //! The part of a plan that names media flows: an encoder, and the control of its rate.
 
-use crate::plan::EcnField;
+use crate::ecn_field::EcnField;
 use marqueue_core::params::PolicySpec;
 use marqueue_core::{Bytes, Dur, Rate, Time};
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,7 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
+pub use crate::ecn_field::EcnField;
 pub use crate::flow_sizes::FlowSizes;
 pub use crate::media_plan::{EncoderPlan, MediaPlan};
 pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
@@ -391,29 +392,6 @@ impl TrafficKind {
             | TrafficKind::Paced { .. }
             | TrafficKind::Quic(_)
             | TrafficKind::Media(_) => Ecn::NotEct,
-        }
-    }
-}
-
-/// The ECN field that a sender writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnField {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECT(0).
-    Ect,
-    /// ECT(1), which asks for the L4S service (RFC 9331).
-    Ect1,
-}
-
-impl From<EcnField> for Ecn {
-    fn from(field: EcnField) -> Ecn {
-        match field {
-            EcnField::NotEct => Ecn::NotEct,
-            EcnField::Ect => Ecn::Ect0,
-            EcnField::Ect1 => Ecn::Ect1,
         }
     }
 }
