@@ -34,6 +34,7 @@ EXAMPLES = {
     "rtts": '["40 ms", "80 ms"]',
     "delivery_trace": '"downlink.trace"',
     "classes": '["40 ms"]',
+    "ladder": '["500 kbit/s", "1 Mbit/s"]',
     "via": '["b"]',
     "from": '"a"',
     "to": '"b"',
