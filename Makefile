@@ -372,7 +372,10 @@ bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the
 bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 to 10^6 flows (half an hour)
 	$(BIN)/python -m benches.small_buffer
 
-linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (5 minutes)
+media: $(EXTENSION) ## Remake the table of docs/media.md: video through queues and beside other flows (a minute)
+	$(BIN)/python -m benches.media
+
+linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (3 minutes)
 	$(BIN)/python -m benches.linux_qdiscs
 
 kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Linux, and through ours (10 minutes)

@@ -13,8 +13,17 @@ from pathlib import Path
 import marqueue
 from marqueue.kernels import find
 from marqueue.plots import Curve, panels, svg, timeseries
+from marqueue.statistics.estimates import Estimate
 from marqueue.validation.linux_cases import KERNEL
-from marqueue.validation.linux_qdiscs import CODEL, CUBIC, FIGURES, FQ_CODEL, QDISC_CASES, QdiscCase
+from marqueue.validation.linux_qdiscs import (
+    CODEL,
+    CUBIC,
+    FIGURES,
+    FQ_CODEL,
+    QDISC_CASES,
+    Figure,
+    QdiscCase,
+)
 
 PAGE, PICTURE = Path("docs/linux-hosts.md"), Path("docs/linux-qdiscs.svg")
 BEGIN, END = "<!-- qdiscs -->\n", "<!-- end qdiscs -->"
@@ -42,19 +51,24 @@ def main() -> None:
         }
         results = {name: marqueue.run(case.scenario(aqm)) for name, aqm in sides.items()}
         for name, result in results.items():
-            cells = [each.of(result) for each in SHOWN]
-            texts = [f"{each.mean:.4g} ± {each.half_width or 0:.2g}" for each in cells]
+            texts = [shown(each, each.of(result)) for each in SHOWN]
             rows.append(f"| {case.qdisc} | {name} | {' | '.join(texts)} |")
             print(rows[-1], flush=True)
         if case.qdisc in DRAWN:
             curves = [curve(name, results[name]) for name in ("marqueue", "kernel")]
             panel = axes[DRAWN.index(case.qdisc)]
-            timeseries(curves, f"{case.qdisc}: queue", "packets", axes=panel)
+            timeseries(curves, case.qdisc, "packets", axes=panel)
     PICTURE.write_text(svg(figure), encoding="utf-8")
     text = PAGE.read_text(encoding="utf-8")
     table = "\n".join(["", *head, *rows, "", ""])
     new = re.sub(f"{BEGIN}.*{END}", f"{BEGIN}{table}{END}", text, flags=re.DOTALL)
     PAGE.write_text(new, encoding="utf-8")
+
+
+def shown(figure: Figure, value: Estimate) -> str:
+    """A cell: hundredths of milliseconds, and as much of a share."""
+    digits = 2 if figure.unit == "ms" else 4
+    return f"{value.mean:.{digits}f} ± {value.half_width or 0:.{digits}f}"
 
 
 def curve(name: str, result: marqueue.Result) -> Curve:

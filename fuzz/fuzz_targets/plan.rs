@@ -197,10 +197,37 @@ fn laws() -> Vec<(&'static str, Vec<ParamSpec>)> {
     marqueue_cc::rate_based::AnyRateLaw::catalogue().into_iter().map(|e| (e.name, e.params)).collect()
 }
 
+fn media(u: &mut Unstructured<'_>, route: usize, start: Time, jitter: Dur) -> Result<MediaPlan> {
+    let controls: Vec<_> = marqueue_cc::media::catalogue().into_iter().map(|e| (e.name, e.params)).collect();
+    let (min_rate, max_rate) = (rate(u)?, rate(u)?);
+    let encoder = EncoderPlan {
+        period: Dur(if u.ratio(1, 8)? { ns(u)? } else { u.int_in_range(1_000_000..=100_000_000)? }),
+        min_rate,
+        max_rate,
+        ladder: if u.arbitrary()? { vec![min_rate, max_rate] } else { Vec::new() },
+        deviation: one_of(u, &[0.0, 0.15, 1.0, -1.0])?,
+        key_frames: if u.arbitrary()? { Some(Dur(ns(u)?)) } else { None },
+        key_size: one_of(u, &[1.0, 4.0, 100.0, 0.5])?,
+    };
+    Ok(MediaPlan {
+        control: one_with_params(u, &controls)?,
+        route,
+        count: count(u)?,
+        packet: if u.arbitrary()? { Bytes(1200) } else { packet(u)? },
+        ecn: one_of(u, &[EcnField::NotEct, EcnField::Ect, EcnField::Ect1])?,
+        encoder,
+        start,
+        jitter,
+        stop: stop(u)?,
+        trace: u.arbitrary()?,
+    })
+}
+
 fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize) -> Result<TrafficPlan> {
     let (start, jitter) = (Time(if u.arbitrary()? { 0 } else { ns(u)? }), Dur(ns(u)?));
     let route = index(u, routes)?;
-    let kind = match u.int_in_range(0..=7)? {
+    let kind = match u.int_in_range(0..=8)? {
+        4 => TrafficKind::Media(media(u, route, start, jitter)?),
         3 => TrafficKind::Paced {
             control: one_with_params(u, &laws())?,
             route,
@@ -285,6 +312,7 @@ fn flows(plan: &Plan) -> u64 {
             }
             TrafficKind::Poisson { .. } | TrafficKind::Packets { .. } => 1,
             TrafficKind::Quic(_) => 1,
+            TrafficKind::Media(MediaPlan { count, .. }) => count.into(),
         })
         .sum()
 }

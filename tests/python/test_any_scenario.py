@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 from marqueue.errors import ScenarioError
 from marqueue.results import Result
 from marqueue.scenario import Scenario, from_dict, with_overrides
-from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations, tcp_presets
+from marqueue.scenario.parameters import (
+    Declaration,
+    aqms,
+    media_controls,
+    tcp_declarations,
+    tcp_presets,
+)
 from marqueue.simulation.run import run
 
 Table = dict[str, Any]
@@ -166,6 +172,23 @@ crowd: dict[str, st.SearchStrategy[Any]] = {
     "count": st.integers(1, 20),
     "jitter": times(0, DURATION),
 }
+controls = st.one_of(
+    some(entry.params).map(lambda given, name=entry.name: {"name": name, **given})
+    for entry in media_controls().values()
+)
+media = st.fixed_dictionaries(
+    {"kind": st.just("media"), "max_rate": rates, "min_rate": st.just("1 kbit/s")},
+    optional=when
+    | crowd
+    | {
+        "control": controls,
+        "frame_rate": st.integers(1, 1000).map("{} /s".format),
+        "key_frames": times(1_000_000, 2_000_000),
+        "ecn": st.sampled_from(["not-ect", "ect", "ect1"]),
+        "packet": st.integers(100, 1500).map("{} B".format),
+        "trace": st.booleans(),
+    },
+)
 traffic = st.one_of(
     st.fixed_dictionaries(
         {"kind": st.just("tcp")},
@@ -192,6 +215,7 @@ traffic = st.one_of(
         },
         optional=when | {"sizes": st.sampled_from(["constant", "exponential"])},
     ),
+    media,
 )
 transports = some(tcp_declarations()).flatmap(
     lambda given: st.sampled_from(list(tcp_presets())).map(lambda p: {"preset": p, **given})

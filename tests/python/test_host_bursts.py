@@ -38,7 +38,7 @@ def result(**transport: Any) -> Result:
                     "default": {"preset": "linux", "control": "reno", "max_window": "40 packets"}
                     | transport
                 },
-                "traffic": [{"kind": "tcp", "jitter": "0 s"}],
+                "traffic": [{"kind": "tcp", "jitter": "0 s", "trace": True}],
             }
         )
     )  # fmt: skip
@@ -93,3 +93,19 @@ def test_a_receiver_acknowledges_every_so_many_segments_or_after_a_time() -> Non
 def test_bursts_without_pacing_are_refused() -> None:
     with pytest.raises(ScenarioError, match=r"transport\.default\.pacing_burst: got 8 packets"):
         result(pacing_burst="8 packets")
+
+
+def test_each_burst_of_bbr_has_the_size_that_its_rate_gives() -> None:
+    """At 100 Mbit/s 8 segments, 10 and 6 while it probes and drains: gains of 1.25 and .75."""
+    found = result(control="bbr1", max_window="4000 packets", pacing_burst="44 packets")
+    times = np.array([row["t"] for row in arrivals(found)])
+    starts = np.flatnonzero(np.diff(times) > 2 * SERIALIZATION) + 1
+    model = found.to_pandas("path_model")
+    # From the sender to the bottleneck: 15 ms, and 12 us of transmission.
+    sent = np.searchsorted(model.t.to_numpy(), times[starts] - 15.01e-3) - 1
+    autosized = (model.pacing_rate.to_numpy()[sent] / 1024).astype(int)
+    assert set(autosized) == {6, 8, 10}
+    # The probes overflow the buffer; a burst with a retransmission in it is divided.
+    sizes = Counter(np.diff(starts).tolist())
+    same = sizes & Counter(autosized[:-1].tolist())
+    assert same.total() > 0.97 * sizes.total()

@@ -338,6 +338,32 @@ def test_a_run_is_the_same_beside_busy_loops_and_elsewhere(
     assert list(tmp_path.iterdir()) == []
 
 
+ELSEWHERE = """
+import json, os, sys
+import marqueue._core as core
+os.sched_setaffinity(0, {int(sys.argv[1])})
+os.nice(int(sys.argv[2]))
+kernels = {name: tuple(paths) for name, paths in json.loads(sys.argv[3]).items()}
+print(core.digest(sys.stdin.read(), 1, kernels))
+"""
+"""Prints the digest of a plan: core, niceness, paths of kernels."""
+
+
+@needs_kernel
+def test_a_run_is_the_same_on_each_core_and_under_nice(tmp_path: Path) -> None:
+    mixed = scenario(traffic="count = 2", duration="1.1 s", jitter="100 ms")
+    kernels = json.dumps({KERNEL: [str(path) for path in find(KERNEL).paths]})
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", ELSEWHERE, str(core), niceness, kernels],
+            input=json.dumps(compile(mixed)), cwd=tmp_path, text=True, check=True,
+            stdout=subprocess.PIPE,
+        ).stdout.strip()
+        for core, niceness in zip(sorted(os.sched_getaffinity(0))[:2], ("0", "10"), strict=False)
+    }  # fmt: skip
+    assert found == {digest(mixed)}
+
+
 def guests_of(parent: int) -> list[int]:
     """The guests that a process has started."""
     found = []

@@ -1,4 +1,4 @@
-//! TCP and rate-based transport as state machines, without a network or a clock.
+//! TCP, rate-based transport and media as state machines, without a network or a clock.
 //!
 //! The caller passes in segments, acknowledgements, timers and the time; the state machines return what to send.
 //! The path of an acknowledgement: [`Sender::on_ack`] → [`recovery`] (loss recovery) → [`core::Core`] (state that
@@ -14,6 +14,7 @@ pub mod config;
 pub mod core;
 pub mod delivery_rate;
 pub mod law_list;
+pub mod media;
 mod pacing;
 pub mod path_model;
 pub mod preset;

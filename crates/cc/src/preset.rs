@@ -1,8 +1,8 @@
 //! Presets: named sets of values for TCP's parameters. Parameters that a preset does not set have their defaults.
 //!
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
-//! What Linux does and this does not: pacing, which `pacing = "window"` adds, and TSO; compressed acknowledgements under
-//! SACK; limits by autotuned buffers (here a buffer never limits, window scale or not; its growth decides which segments
+//! What Linux does and this does not by default: pacing, which `pacing = "window"` adds, and bursts of TSO, which
+//! `pacing_burst` adds to it. What is absent: compressed acknowledgements under SACK; limits by autotuned buffers (here a buffer never limits, window scale or not; its growth decides which segments
 //! are acknowledged at once); undoing a window reduction found spurious by D-SACK (BBR does), timestamps or F-RTO; the metrics of
 //! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may
 //! take cwnd to twice the receiver's window; here growth stops at the receiver's window. ECN is off, as

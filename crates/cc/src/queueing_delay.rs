@@ -1,14 +1,23 @@
-//! The queueing delay of a flow, from its round-trip times: what laws for background traffic answer to (RFC 6817, 2.4.2).
+//! The queueing delay of a flow, from its round-trip times or one-way delays: what laws for background traffic and for media
+//! answer to (RFC 6817, 2.4.2).
 //!
 //! Base delays are the least of each of the latest minutes, the current delay is the least of a few latest samples, and the
 //! queueing delay is their difference.
 
-use crate::config::Config;
 use marqueue_core::{Dur, Time};
 use std::collections::VecDeque;
 
 /// Nanoseconds of a minute.
 const MINUTE: u64 = 60_000_000_000;
+
+/// How much is remembered.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// Minutes of base delays.
+    pub minutes: u32,
+    /// Samples of the current delay.
+    pub samples: u32,
+}
 
 /// The delays of a flow.
 #[derive(Clone, Debug, Default)]
@@ -21,15 +30,15 @@ pub struct QueueingDelay {
 
 impl QueueingDelay {
     /// update_base_delay() and update_current_delay().
-    pub fn note(&mut self, config: &Config, now: Time, delay: Dur) {
+    pub fn note(&mut self, memory: Memory, now: Time, delay: Dur) {
         let minute = now.0 / MINUTE;
         match self.base.back_mut() {
             Some((latest, least)) if *latest == minute => *least = (*least).min(delay),
             _ => self.base.push_back((minute, delay)),
         }
-        self.base.retain(|&(then, _)| minute - then < u64::from(config.ledbat_base_history));
+        self.base.retain(|&(then, _)| minute - then < u64::from(memory.minutes));
         self.current.push_back(delay);
-        if self.current.len() > config.ledbat_filter as usize {
+        if self.current.len() > memory.samples as usize {
             self.current.pop_front();
         }
     }

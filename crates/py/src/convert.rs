@@ -1,11 +1,13 @@
 //! Converts results to dicts of numpy arrays. Times are in seconds.
 
 use marqueue_aqm::Reason;
+use marqueue_cc::media::sender::MediaInfo;
 use marqueue_cc::path_model::ModelInfo;
 use marqueue_cc::Options;
 use marqueue_core::{Dur, Ecn, Flags, Packet, Time};
 use marqueue_sim::result::{
-    CwndResult, FlowTable, LinkResult, LinkWindow, PipeResult, RateTrace, RunResult, SenderTrace, Series,
+    CwndResult, FlowTable, FrameRow, LinkResult, LinkWindow, MediaTrace, PipeResult, RateTrace, RunResult, SenderTrace,
+    Series,
 };
 use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
@@ -25,6 +27,7 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("traces", list(py, r.traces, trace)?)?;
     dict.set_item("senders", list(py, r.senders, sender)?)?;
     dict.set_item("paced", list(py, r.rate_traces, paced)?)?;
+    dict.set_item("media", list(py, r.media, media)?)?;
     dict.set_item("cwnds", list(py, r.cwnds, cwnd)?)?;
     dict.set_item("queue_reports", r.queue_reports)?;
     Ok(dict)
@@ -249,6 +252,32 @@ pub fn paced(py: Python<'_>, s: RateTrace) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("t", array(py, s.rows.iter().map(|r| r.0.secs())))?;
     dict.set_item("rate", array(py, s.rows.iter().map(|r| r.1 .0 * bits)))?;
     dict.set_item("price", array(py, s.rows.iter().map(|r| r.1 .1.unwrap_or(f64::NAN))))?;
+    Ok(dict)
+}
+
+fn media(py: Python<'_>, m: MediaTrace) -> PyResult<Bound<'_, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("flow", m.flow)?;
+    dict.set_item("period", m.period.secs())?;
+    let times = |of: fn(&FrameRow) -> Time| m.frames.iter().map(of).collect::<Vec<_>>();
+    dict.set_item("made", seconds(py, &times(|frame| frame.made)))?;
+    dict.set_item("shown", seconds(py, &times(|frame| frame.shown)))?;
+    dict.set_item("bytes", array(py, m.frames.iter().map(|frame| frame.bytes)))?;
+    dict.set_item("is_key", array(py, m.frames.iter().map(|frame| frame.is_key)))?;
+    dict.set_item("t", array(py, m.rows.iter().map(|r| r.0.secs())))?;
+    type Variable = (&'static str, fn(&MediaInfo) -> f64);
+    let figures: [Variable; 7] = [
+        ("target", |info| info.target),
+        ("ref_wnd", |info| info.ref_wnd),
+        ("in_flight", |info| info.in_flight as f64),
+        ("qdelay", |info| info.qdelay),
+        ("srtt", |info| info.srtt),
+        ("l4s_alpha", |info| info.l4s_alpha),
+        ("queued", |info| f64::from(info.queued)),
+    ];
+    for (name, of) in figures {
+        dict.set_item(name, array(py, m.rows.iter().map(|r| of(&r.1))))?;
+    }
     Ok(dict)
 }
 

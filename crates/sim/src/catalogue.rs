@@ -18,6 +18,7 @@ struct Catalogue {
     aqms: Vec<Aqm>,
     losses: Vec<Model>,
     rate_laws: Vec<RateLaw>,
+    media_controls: Vec<Model>,
     jitter: Vec<Declaration>,
     reorder: Vec<Declaration>,
     tcp: Vec<Declaration>,
@@ -93,10 +94,12 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
     let rate_laws = AnyRateLaw::catalogue()
         .into_iter()
         .map(|law| RateLaw { listens: listens(law.name), model: model(law.name, law.summary, law.source, law.params) });
+    let media_controls = marqueue_cc::media::catalogue();
     Ok(Catalogue {
         aqms: aqms.collect(),
         losses: losses.collect(),
         rate_laws: rate_laws.collect(),
+        media_controls: media_controls.into_iter().map(|m| model(m.name, m.summary, m.source, m.params)).collect(),
         jitter: declarations(Jitter::specs()),
         reorder: declarations(Reorder::specs()),
         tcp: declarations(Params::specs()),

@@ -10,6 +10,7 @@ mod endpoints;
 mod external;
 mod flow_lifecycle;
 mod forwarding;
+mod media;
 mod outside;
 mod rate_based;
 mod schedule;
@@ -23,7 +24,7 @@ use crate::impair::Pipe;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
-use crate::result::{CwndResult, FlowTable, RateTrace, SenderTrace};
+use crate::result::{CwndResult, FlowTable, MediaTrace, RateTrace, SenderTrace};
 use crate::route::Routes;
 use crate::traffic::Arrivals;
 use crate::window_meter::WindowMeter;
@@ -111,6 +112,8 @@ pub struct FinishedRun {
     pub senders: Vec<SenderTrace>,
     /// Traces of rate-based senders.
     pub rate_traces: Vec<RateTrace>,
+    /// Media flows.
+    pub media: Vec<MediaTrace>,
     /// Sampled windows of groups of TCP flows.
     pub cwnds: Vec<CwndResult>,
     /// Events processed.
@@ -172,6 +175,7 @@ pub struct Engine {
     table: FlowTable,
     senders: Vec<SenderTrace>,
     rate_traces: Vec<RateTrace>,
+    media: Vec<MediaTrace>,
     cwnds: Vec<WindowMeter>,
     /// Flows whose ends are outside, in the order of their slots.
     external_flows: Vec<ExternalFlow>,
@@ -229,6 +233,7 @@ impl Engine {
             table: FlowTable::default(),
             senders: Vec::new(),
             rate_traces: Vec::new(),
+            media: Vec::new(),
             cwnds: Vec::new(),
             external_flows: Vec::new(),
             fates: Vec::new(),
@@ -354,6 +359,7 @@ impl Engine {
             flows: self.table,
             senders: self.senders,
             rate_traces: self.rate_traces,
+            media: self.media,
             cwnds: self.cwnds.into_iter().map(WindowMeter::into_result).collect(),
             events: self.processed,
         }

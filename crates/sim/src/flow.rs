@@ -1,11 +1,14 @@
 //! Flows: the state of a sender and its receiver, and their rows in the flow table.
 
+use crate::frame_source::FrameSource;
+use crate::playback::Playback;
 use crate::result::FlowTable;
 use crate::traffic::Writer;
-use marqueue_cc::{rate_based, Receiver, Sender};
+use marqueue_cc::{media, rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Ecn, Head, Time};
 use prefetch_index::prefetch_index;
+use std::collections::VecDeque;
 use std::slice::from_ref;
 
 /// Bytes of a cache line.
@@ -69,6 +72,8 @@ pub enum FlowKind {
     Cbr(Box<Cbr>),
     /// Rate-based.
     RateBased(Box<RateBased>),
+    /// Real-time media.
+    Media(Box<Media>),
     /// Packets of an uncontrolled generator.
     Packets,
     /// TCP or QUIC whose two ends are outside the simulator.
@@ -130,6 +135,38 @@ pub struct RateBased {
     pub trace: Option<u32>,
 }
 
+/// The two ends of a media flow.
+#[derive(Debug)]
+pub struct Media {
+    /// The encoder.
+    pub source: FrameSource,
+    /// The sending end.
+    pub sender: media::Sender,
+    /// The receiving end.
+    pub receiver: media::Receiver,
+    /// What it shows.
+    pub playback: Playback,
+    /// The latest key frame.
+    pub key: u32,
+    /// ECN field of its data packets.
+    pub ecn: Ecn,
+    /// Index of its trace.
+    pub trace: u32,
+    /// Are changes of the sender recorded?
+    pub traces_sender: bool,
+    /// Reports on their way, by number: the packet that carries one has its number and size only.
+    pub reports: VecDeque<(u32, media::Feedback)>,
+    /// Number of the next report.
+    pub next_report: u32,
+}
+
+impl Media {
+    /// When the next timer of either end, or the next frame, is due.
+    pub fn deadline(&self) -> Time {
+        self.source.deadline().min(self.sender.deadline()).min(self.receiver.deadline())
+    }
+}
+
 /// What is known of a flow whose ends are outside.
 #[derive(Debug, Default)]
 pub struct External {
@@ -186,6 +223,11 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.sent[row] = u64::from(counts.sent);
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
+        }
+        FlowKind::Media(media) => {
+            let counts = media.sender.counts;
+            table.sent[row] = u64::from(counts.sent);
+            table.timeouts[row] = counts.timeouts;
         }
         FlowKind::External(external) => {
             table.sent[row] = external.sent;

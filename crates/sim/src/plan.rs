@@ -2,7 +2,9 @@
 //! package writes it as JSON.
 
 use crate::delay_law::DelayLaw;
+pub use crate::ecn_field::EcnField;
 pub use crate::flow_sizes::FlowSizes;
+pub use crate::media_plan::{EncoderPlan, MediaPlan};
 pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
 pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
@@ -57,7 +59,7 @@ impl Plan {
             TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
                 u64::from(count)
             }
-            TrafficKind::Quic(QuicPlan { count, .. }) => u64::from(count),
+            TrafficKind::Quic(QuicPlan { count, .. }) | TrafficKind::Media(MediaPlan { count, .. }) => u64::from(count),
             TrafficKind::Packets { .. } => 1,
             TrafficKind::Poisson { .. } => 0,
         };
@@ -357,6 +359,8 @@ pub enum TrafficKind {
     },
     /// QUIC flows, whose ends are outside (see [`crate::external`]).
     Quic(QuicPlan),
+    /// Flows of real-time media.
+    Media(MediaPlan),
     /// Packets that arrive as a Poisson process, without any control: the arrivals of M/M/1, M/D/1
     /// and M/G/1.
     Packets {
@@ -386,30 +390,8 @@ impl TrafficKind {
             TrafficKind::Tcp { .. }
             | TrafficKind::Poisson { .. }
             | TrafficKind::Paced { .. }
-            | TrafficKind::Quic(_) => Ecn::NotEct,
-        }
-    }
-}
-
-/// The ECN field that a sender writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum EcnField {
-    /// Not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECT(0).
-    Ect,
-    /// ECT(1), which asks for the L4S service (RFC 9331).
-    Ect1,
-}
-
-impl From<EcnField> for Ecn {
-    fn from(field: EcnField) -> Ecn {
-        match field {
-            EcnField::NotEct => Ecn::NotEct,
-            EcnField::Ect => Ecn::Ect0,
-            EcnField::Ect1 => Ecn::Ect1,
+            | TrafficKind::Quic(_)
+            | TrafficKind::Media(_) => Ecn::NotEct,
         }
     }
 }

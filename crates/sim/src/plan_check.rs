@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::events::EventQueue;
-use crate::plan::{CpuPlan, FlowSizes, LinkPlan, Plan, QuicPlan, SizeLaw, TrafficKind, TrafficPlan};
+use crate::plan::{CpuPlan, EncoderPlan, FlowSizes, LinkPlan, Plan, QuicPlan, SizeLaw, TrafficKind, TrafficPlan};
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Bytes, Dur, Rate, Signals, Time};
@@ -207,6 +207,33 @@ fn check_rate(rate: Rate, path: &str) -> Result<(), ParamError> {
 /// Ethernet frame.
 const QUIC_PACKETS: std::ops::RangeInclusive<u64> = 1228..=1500;
 
+/// Sizes of a full packet of media: headers of 40 bytes, and an Ethernet frame.
+const MEDIA_PACKETS: std::ops::RangeInclusive<u64> = 100..=1500;
+
+/// Largest mean size of a key frame, bytes.
+const LARGEST_FRAME: f64 = 1e8;
+
+/// Checks an encoder. Places are those of a scenario.
+fn check_encoder(encoder: &EncoderPlan) -> Result<(), ParamError> {
+    let EncoderPlan { period, min_rate, max_rate, ladder, deviation, key_frames, key_size } = encoder;
+    let expect = |ok: bool, path: &str, message: &str| match ok {
+        true => Ok(()),
+        false => Err(ParamError::new(path, message)),
+    };
+    expect((Dur(1_000_000)..=Dur(1_000_000_000)).contains(period), "frame_rate", "expected 1 to 1000 frames a second")?;
+    check_rate(*min_rate, "min_rate")?;
+    check_rate(*max_rate, "max_rate")?;
+    expect(min_rate.0 <= max_rate.0, "max_rate", "expected at least min_rate")?;
+    expect(ladder.is_sorted_by(|a, b| a.0 < b.0), "ladder", "expected rates that increase")?;
+    let inside = ladder.iter().all(|rate| (min_rate.0..=max_rate.0).contains(&rate.0));
+    expect(inside, "ladder", "expected rates from min_rate to max_rate")?;
+    expect((0.0..=1.0).contains(deviation), "deviation", "expected 0 to 1")?;
+    expect(key_frames.is_none_or(|every| every >= *period), "key_frames", "expected at least the time between frames")?;
+    expect((1.0..=100.0).contains(key_size), "key_size", "expected 1 to 100")?;
+    let largest = max_rate.0 as f64 / 8.0 * period.secs() * key_size;
+    expect(largest <= LARGEST_FRAME, "max_rate", &format!("expected key frames of at most {LARGEST_FRAME} bytes"))
+}
+
 /// Checks a traffic group.
 fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
     let expect = |ok: bool, path: &str, message: &str| match ok {
@@ -277,6 +304,13 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
                 expect(shape.is_finite() && shape > 1.0, "law.shape", "expected more than 1")?;
             }
             Ok(())
+        }
+        TrafficKind::Media(media) => {
+            marqueue_cc::media::parameters(&media.control).map_err(|e| e.within("control"))?;
+            route_returns(&media.route)?;
+            let message = format!("got {} bytes, expected {MEDIA_PACKETS:?} with media", media.packet.0);
+            expect(MEDIA_PACKETS.contains(&media.packet.0), "packet", &message)?;
+            check_encoder(&media.encoder)
         }
         TrafficKind::Packets { route, rate, packet, size, .. } => {
             route_exists(route)?;

@@ -3,6 +3,7 @@
 
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
+use marqueue_cc::media::sender::MediaInfo;
 use marqueue_cc::path_model::ModelInfo;
 use marqueue_cc::SenderInfo;
 use marqueue_core::{Dur, Time};
@@ -27,6 +28,8 @@ pub struct RunResult {
     pub senders: Vec<SenderTrace>,
     /// The senders of the traced paced flows.
     pub rate_traces: Vec<RateTrace>,
+    /// All media flows.
+    pub media: Vec<MediaTrace>,
     /// The groups of TCP flows whose windows were sampled.
     pub cwnds: Vec<CwndResult>,
     /// What kernels say of their queues at the end, by index into the plan's links.
@@ -163,6 +166,32 @@ pub struct RateTrace {
     pub bytes: u32,
     /// Times, with the rate in packets a second and the latest price from then on.
     pub rows: Vec<(Time, (f64, Option<f64>))>,
+}
+
+/// The frames of one media flow.
+#[derive(Clone, Debug)]
+pub struct MediaTrace {
+    /// Row of the flow table.
+    pub flow: u32,
+    /// Time between frames.
+    pub period: Dur,
+    /// All frames, in the order in which they were made.
+    pub frames: Vec<FrameRow>,
+    /// Times, with the state of the sender from then on, if it is traced.
+    pub rows: Vec<(Time, MediaInfo)>,
+}
+
+/// One frame.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameRow {
+    /// When it was made.
+    pub made: Time,
+    /// Size in RTP packets, bytes.
+    pub bytes: u32,
+    /// Does it refer to no other frame?
+    pub is_key: bool,
+    /// When it was shown; `Time::NEVER` if it never was.
+    pub shown: Time,
 }
 
 /// Congestion windows of one group of TCP flows, sampled every `Plan::sample`.

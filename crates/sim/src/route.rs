@@ -149,7 +149,9 @@ fn has_external(plan: &Plan, r: usize) -> bool {
             routes.contains(&r) && plan.transports[*transport].stack.is_some()
         }
         TrafficKind::Quic(quic) => quic.route == r,
-        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => false,
+        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } | TrafficKind::Media(_) => {
+            false
+        }
     })
 }
 
@@ -169,6 +171,7 @@ fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
                 }
             }
             TrafficKind::Quic(quic) => at_once[quic.route] = false,
+            TrafficKind::Media(media) => at_once[media.route] = false,
             TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
         }
     }

@@ -302,7 +302,7 @@ fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
 
 /// The result from the parts of a run that has ended.
 fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[bool]) -> RunResult {
-    let FinishedRun { resources, pipes, flows, senders, rate_traces, cwnds, events } = finished;
+    let FinishedRun { resources, pipes, flows, senders, rate_traces, media, cwnds, events } = finished;
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
         let Some(resource) = resource else { continue };
@@ -317,7 +317,7 @@ fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[boo
         .filter_map(|(link, pipe)| Some(PipeResult { link, windows: pipe?.into_windows() }))
         .collect();
     let queue_reports = Vec::new();
-    RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, cwnds, queue_reports, events }
+    RunResult { edges, ended, links, pipes, traces, flows, senders, rate_traces, media, cwnds, queue_reports, events }
 }
 
 /// Builds the transport settings, queues and impaired pipes of a plan.

@@ -62,9 +62,11 @@ impl Arrivals {
                 let kind = ArrivalKind::Packets { flow: packet_flow, bytes: packet.0 as u32, law: *size, sent: 0 };
                 (*rate, *start, stop.unwrap_or(Time::NEVER), kind)
             }
-            TrafficKind::Tcp { .. } | TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Quic(_) => {
-                return None;
-            }
+            TrafficKind::Tcp { .. }
+            | TrafficKind::Cbr { .. }
+            | TrafficKind::Paced { .. }
+            | TrafficKind::Quic(_)
+            | TrafficKind::Media(_) => return None,
         };
         let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
         let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, kind };

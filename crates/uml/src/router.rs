@@ -134,6 +134,7 @@ pub fn check(plan: &Plan) -> Result<(), ParamError> {
         let size = match &traffic.kind {
             TrafficKind::Cbr { packet, .. } | TrafficKind::Paced { packet, .. } => packet.0,
             TrafficKind::Packets { packet, size: SizeLaw::Constant, .. } => packet.0,
+            TrafficKind::Media(media) => media.packet.0,
             TrafficKind::Packets { .. } => {
                 let message = "got random sizes, expected constant ones beside the qdisc of a kernel";
                 return Err(ParamError::new(format!("traffic[{index}].size"), message));

@@ -1,4 +1,5 @@
-"""``marqueue aqm``, ``tcp``, ``paced``, ``impairments`` and ``schema``: models and parameters."""
+"""``marqueue aqm``, ``tcp``, ``paced``, ``media``, ``impairments`` and ``schema``: models and their
+parameters."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -17,6 +18,7 @@ from marqueue.scenario.parameters import (
     aqms,
     jitter_declarations,
     losses,
+    media_controls,
     rate_laws,
     reorder_declarations,
     resolved_tcp,
@@ -27,6 +29,7 @@ from marqueue.scenario.parameters import (
 aqm = typer.Typer(no_args_is_help=True)
 tcp = typer.Typer(no_args_is_help=True)
 paced = typer.Typer(no_args_is_help=True)
+media = typer.Typer(no_args_is_help=True)
 impairments = typer.Typer(no_args_is_help=True)
 
 
@@ -90,6 +93,13 @@ def tcp_show() -> None:
 def paced_show() -> None:
     """Show the rate laws of paced flows and their parameters."""
     for entry in rate_laws().values():
+        _model(entry)
+
+
+@media.command("show")
+def media_show() -> None:
+    """Show the controls of media flows and their parameters."""
+    for entry in media_controls().values():
         _model(entry)
 
 

@@ -32,6 +32,9 @@ COMMANDS = {
     "paced": Entry(
         "marqueue.cli.catalogue", "paced", help="The rate laws of paced flows.", panel=LOOK_UP
     ),
+    "media": Entry(
+        "marqueue.cli.catalogue", "media", help="The controls of media flows.", panel=LOOK_UP
+    ),
     "impairments": Entry(
         "marqueue.cli.catalogue",
         "impairments",

@@ -49,6 +49,7 @@ def run_charts(result: Result) -> list[Chart]:
         *_over_time(result),
         *_senders(result),
         *_paced(result),
+        *_media(result),
         *_windows(result),
         *_distributions(result),
         *_of_flows(result),
@@ -122,7 +123,7 @@ def _traced(result: Result) -> dict[int, str]:
     """The first traced flows by number, with their names: the group, and the number if the group
     has several flows."""
     numbers: list[int] = []
-    for name in ("tcp", "paced"):
+    for name in ("tcp", "paced", "media"):
         if name in result.tables:
             table = result.to_arrow(name)
             first = rows_where(table, "replication", 0)
@@ -210,6 +211,25 @@ def _paced(result: Result) -> Iterator[Chart]:
         title = "Sending rates of traced paced flows"
         chart = time_chart(result, title, "Rate [Mbit/s]", curves, "paced-rate")
         yield _stepped(_floored(chart))
+
+
+def _media(result: Result) -> Iterator[Chart]:
+    """What encoders were asked for, and how long frames took."""
+    if "media" in result.tables:
+        curves = _sender_curves(result, "media", lambda t: {"target": t["target"] / 1e6})
+        title = "Rates asked of the encoders of traced media flows"
+        yield _stepped(_floored(time_chart(result, title, "Rate [Mbit/s]", curves, "media-rate")))
+    if "frames" in result.tables:
+        first = rows_where(result.to_arrow("frames"), "replication", 0)
+        column = {name: first[name].to_numpy() for name in ("flow", "made", "shown")}
+        curves = [
+            ChartCurve(column["made"][here], delay[here], f"flow {flow}", {"replication": "1"})
+            for delay in [1e3 * (column["shown"] - column["made"])]
+            for flow in np.unique(column["flow"])[:SENDERS_SHOWN]
+            for here in [(column["flow"] == flow) & np.isfinite(delay)]
+        ]
+        title = "Delay of frames"
+        yield _floored(time_chart(result, title, "Delay [ms]", curves, "frame-delay"))
 
 
 def _stepped(chart: Chart) -> Chart:

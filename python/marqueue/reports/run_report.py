@@ -19,6 +19,7 @@ from marqueue.results import (
     Figure,
     Result,
 )
+from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import listed, result_warnings
@@ -227,6 +228,16 @@ def _flows(page: Report, result: Result) -> None:
         _rows(RUN_FIGURES, [result.run_totals(group=g, class_=c) for g, c in parts]),
         "Counts of flows over the whole run, including the warm-up.",
     )
+    if result.media_groups:
+        named = list(listed(result.media_groups))
+        page.table(
+            ["", *named],
+            _rows(MEDIA_FIGURES, [result.media(group=g) for g in named]),
+            "Media over the measured time. A frame's delay is from its making to its showing; one "
+            "is shown once it is whole and the frame before it is shown, or it is a key frame. A "
+            "freeze is a gap between two shown frames of more than three periods, and of more than "
+            "a period and 150 ms.",
+        )
     if len(result.groups) > MOST_COLUMNS:
         _many(page, "Group", result.groups, lambda g: result.traffic(group=g))
     if len(result.classes) > MOST_COLUMNS:

@@ -144,7 +144,7 @@ def _value(value: Any) -> str:
 _NOT_DETAILS = {"name", "kind", "classes", "transport", "trace"}
 
 #: Kinds of traffic and keys that apply to each flow, not to the group.
-_EACH = {("cbr", "rate"), ("paced", "rate")}
+_EACH = {("cbr", "rate"), ("paced", "rate"), ("media", "max_rate")}
 
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:

@@ -12,6 +12,7 @@ from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
 from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.results.link import Link
+from marqueue.results.media import MEDIA_FIGURES, frame_sets
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
 from marqueue.results.timeline import Span, Timeline
@@ -141,6 +142,29 @@ class ResultData(Timeline):
         fct_p99 (s), estimated over replications.
         """
         return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
+
+    @cached_property
+    def media_groups(self) -> list[str]:
+        """The groups of media flows."""
+        kinds = dict(zip(self.plan_groups, self.plan["traffic"], strict=True))
+        return [group for group in self.groups if "media" in kinds[group]["kind"]]
+
+    def media(self, window: Span = None, *, group: str | None = None) -> dict[str, Estimate]:
+        """The figures of all media flows, or of those of one group, by name: frame_delay_mean,
+        frame_delay_p95 and frame_delay_p99 (s), frames_lost and frozen (shares), freezes (a minute
+        of a flow) and media_rate (bit/s), estimated over replications. Empty without media flows.
+        """
+        if "frames" not in self.tables:
+            return {}
+        columns = self._flow_columns
+        rows = columns.rows(group)
+        flows: list[dict[int, float]] = [{} for _ in range(self.replications)]
+        for r, flow, stop in zip(
+            *(columns[name][rows] for name in ("replication", "flow", "stop")), strict=True
+        ):
+            flows[int(r)][int(flow)] = float(stop)
+        sets = frame_sets(self.tables["frames"], flows, self.span(window), self.ends)
+        return {f.name: f.estimate(sets, CONFIDENCE) for f in MEDIA_FIGURES}
 
     def cwnds(self, window: Span = None, *, group: str) -> list[CongestionWindows]:
         """The sampled congestion windows of a group in a measuring window, one entry per

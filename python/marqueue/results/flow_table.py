@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from marqueue.results.columns import Array, Columns, Plan, Raw
 from marqueue.results.labels import RouteClasses
+from marqueue.results.media import flow_columns
 
 
 def class_indices(classes: RouteClasses, route: Array, propagation: Array | None) -> Array:
@@ -76,6 +77,8 @@ def flows_table(
         out.add_optional(column, pa.uint32(), "", np.concatenate([f[column] for f in flows]))
     goodput = np.divide(bits, present, out=np.full(len(bits), np.nan), where=present > 0)
     out.add("goodput", pa.float64(), "bit/s", [goodput])
+    for name, unit, values in flow_columns(raws, edges[warmup], np.fmin(stop, ended)):
+        out.add(name, pa.float64(), unit, [values])
     return out.table()
 
 

@@ -14,7 +14,7 @@ from marqueue.results.window import Figure
 from marqueue.statistics.estimates import Counts, Floats, jain, quantile
 
 #: Kinds of flows that react to congestion.
-CONTROLLED = ("tcp", "paced", "quic")
+CONTROLLED = ("tcp", "paced", "quic", "media")
 
 #: One name per row, such as the kind of each flow.
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]

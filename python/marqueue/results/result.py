@@ -19,7 +19,7 @@ import tomli_w
 from marqueue.errors import ResultError
 from marqueue.extras import require
 from marqueue.programs.registry import sources
-from marqueue.results import labels, pcapng, tables, trace_tables
+from marqueue.results import labels, media, pcapng, tables, trace_tables
 from marqueue.results.columns import Raw
 from marqueue.results.congestion_windows import cwnd_tables
 from marqueue.results.data import ResultData
@@ -124,6 +124,8 @@ class Result(ResultData):
             "tcp": trace_tables.tcp_table(raws),
             "path_model": trace_tables.model_table(raws),
             "paced": trace_tables.paced_table(raws),
+            "frames": media.frames_table(raws),
+            "media": media.media_table(raws),
             **cwnd_tables(plan, raws, groups),
         }
         present = {name: table for name, table in made.items() if table is not None}
@@ -204,7 +206,8 @@ class Result(ResultData):
 
         Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
         delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
-        CPU; trace, tcp, path_model, paced, cwnd and cwnd_variance if the scenario records them.
+        CPU; frames of media flows; trace, tcp, path_model, paced, media, cwnd and cwnd_variance if
+        the scenario records them.
         Raises KeyError, with the names of the tables.
         """
         if name == "figures":

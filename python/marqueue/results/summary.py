@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue.results.data import CONFIDENCE, ResultData
 from marqueue.results.flows import FLOW_FIGURES
+from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import listed, provenance_remarks, result_warnings
 from marqueue.results.summary_table import SummaryTable
@@ -36,6 +37,7 @@ BATCHED = {"utilization": "utilization", "queue_mean": "queue"}
 BATCHES, BATCH_SAMPLES = 20, 10
 SHORT_PIPE = ("wire_loss_ratio", "reordered_ratio", "extra_delay")
 SHORT_FLOWS = ("goodput", "jain", "fct_mean", "fct_p95")
+SHORT_MEDIA = ("media_rate", "frame_delay_mean", "frame_delay_p95", "freezes")
 
 
 def _plain(figures: Mapping[str, Estimate]) -> dict[str, Any]:
@@ -62,10 +64,12 @@ def _link(result: ResultData, name: str, window: int | None) -> dict[str, Any]:
 def _part(result: ResultData, window: int | None) -> dict[str, Any]:
     """All figures of a window (None: the measured time), in base units."""
     pipes = {name: _plain(result.pipe(name).figures(window)) for name in result.pipes}
+    media = {g: _plain(result.media(window, group=g)) for g in listed(result.media_groups)}
     return {
         **_span(result, window),
         "links": {name: _link(result, name, window) for name in result.links},
         **({"pipes": pipes} if pipes else {}),
+        **({"media": media} if media else {}),
         "flows": _plain(result.traffic(window)),
         "groups": {g: _plain(result.traffic(window, group=g)) for g in listed(result.groups)},
         "classes": {c: _plain(result.traffic(window, class_=c)) for c in listed(result.classes)},
@@ -118,6 +122,7 @@ def table(result: ResultData) -> SummaryTable:
     links = [result.link(name).figures() | from_batches.get(name, {}) for name in result.links]
     pipes = {name: result.pipe(name).figures() for name in result.pipes}
     shares = [result.link(name).shares() for name in result.links]
+    media = result.media()
     flows = result.traffic()
     return SummaryTable(
         title=f"{result.name}{' (partial)' * result.partial}: {begin:g} to {end:g} s, "
@@ -143,6 +148,11 @@ def table(result: ResultData) -> SummaryTable:
                 (figure.title, str(figure.shown(flows)))
                 for figure in FLOW_FIGURES
                 if figure.name in SHORT_FLOWS and flows[figure.name].n
+            ],
+            [
+                (figure.title, str(figure.shown(media)))
+                for figure in MEDIA_FIGURES
+                if figure.name in SHORT_MEDIA and media and media[figure.name].n
             ],
         ],
         caption=_caption(result, from_batches),

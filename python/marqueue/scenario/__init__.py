@@ -8,7 +8,7 @@ from marqueue.scenario.compiler import (
     spread_classes,
     ways_back,
 )
-from marqueue.scenario.fields import Aqm, RateLaw, Transport
+from marqueue.scenario.fields import Aqm, MediaControl, RateLaw, Transport
 from marqueue.scenario.hosts import kernels_of, on_kernel
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
@@ -26,7 +26,7 @@ from marqueue.scenario.topology import (
     Star,
     StarClass,
 )
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Quic, Tcp
+from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp
 from marqueue.scenario.warnings import scenario_warnings
 
 __all__ = [
@@ -39,6 +39,8 @@ __all__ = [
     "GraphLink",
     "Jitter",
     "Loss",
+    "Media",
+    "MediaControl",
     "Paced",
     "Packets",
     "ParkingLot",

@@ -284,6 +284,31 @@ class RateLaw(Declared):
 
 
 @dataclass(frozen=True)
+class MediaControl(Declared):
+    """The name of a control of media flows and its given parameters, in the engine's units."""
+
+    name: str = "scream"
+    params: Mapping[str, Value] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, **params: object) -> Self:
+        """A control with values as in a scenario file:
+        ``MediaControl.of("scream", beta_ecn=0.7)``."""
+        return cls.read({"name": name, **params})
+
+    @classmethod
+    def read(cls, value: object) -> Self:
+        """Reads a name or a table."""
+        known = parameters.media_controls()
+        return cls(*parameters.read_named(value, "a control of media", known))
+
+    def table(self) -> dict[str, Any]:
+        """The table with name and parameters, as in a scenario file."""
+        known = parameters.media_controls()
+        return parameters.write_model(self.name, self.params, "name", known)
+
+
+@dataclass(frozen=True)
 class Transport(Declared):
     """Settings of TCP: a preset and the parameters that differ from it, in the engine's units."""
 

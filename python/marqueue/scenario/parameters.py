@@ -238,6 +238,12 @@ def rate_laws() -> dict[str, RateLawEntry]:
     }
 
 
+@cache
+def media_controls() -> dict[str, ModelEntry]:
+    """All controls of media flows by name."""
+    return _models(catalogue()["media_controls"])
+
+
 def _models(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:
     return {
         entry["name"]: ModelEntry(**{**entry, "params": _declarations(entry["params"])})

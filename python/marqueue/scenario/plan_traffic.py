@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from marqueue.errors import show, unknown
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.dscp import dscp_value
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Poisson, Quic, Tcp, Traffic
+from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp, Traffic
 from marqueue.units import Duration
 
 
@@ -48,7 +48,7 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
 def _share(
     c: Compilation,
     path: str,
-    table: Tcp | Cbr | Paced | Packets | Quic,
+    table: Tcp | Cbr | Paced | Packets | Quic | Media,
     position: int,
     classes: int,
 ) -> Plan:
@@ -67,6 +67,8 @@ def _share(
     if isinstance(table, Cbr):
         packets = {"rate": table.rate.base, "packet": table.packet.base}
         return spread | packets | _ecn_field(table)
+    if isinstance(table, Media):
+        return spread | _media(table)
     if isinstance(table, Paced):
         control = {"name": table.control.name, "params": dict(table.control.params)}
         paced = {"rate": table.rate.base, "packet": table.packet.base, "ecn": table.ecn}
@@ -100,6 +102,25 @@ def _quic(table: Quic, position: int, classes: int) -> Plan:
     jitter = Duration(10**9) if table.jitter is None else table.jitter
     here = count // classes + (position < count % classes)
     return plan | {"count": here, "jitter": jitter.base}
+
+
+def _media(table: Media) -> Plan:
+    """What every flow of a group of media has."""
+    return {
+        "control": {"name": table.control.name, "params": dict(table.control.params)},
+        "packet": table.packet.base,
+        "ecn": table.ecn,
+        "encoder": {
+            "period": round(1e9 / table.frame_rate.per_second),
+            "min_rate": table.min_rate.base,
+            "max_rate": table.max_rate.base,
+            "ladder": [rate.base for rate in table.ladder],
+            "deviation": table.deviation,
+            "key_frames": table.key_frames.base if table.key_frames else None,
+            "key_size": table.key_size,
+        },
+        **({"trace": True} if table.trace else {}),
+    }
 
 
 def _ecn_field(table: Cbr | Packets) -> Plan:

@@ -13,7 +13,7 @@ from typing import Any
 from marqueue import units
 from marqueue.errors import MarqueueError, one_of, suggestion
 from marqueue.scenario.impairments import PERCENT
-from marqueue.scenario.parameters import aqms, rate_laws
+from marqueue.scenario.parameters import aqms, media_controls, rate_laws
 from marqueue.scenario.qdisc import NAMES
 from marqueue.scenario.schema import PROGRAM, schema
 
@@ -34,6 +34,7 @@ EXAMPLES = {
     "rtts": '["40 ms", "80 ms"]',
     "delivery_trace": '"downlink.trace"',
     "classes": '["40 ms"]',
+    "ladder": '["500 kbit/s", "1 Mbit/s"]',
     "via": '["b"]',
     "from": '"a"',
     "to": '"b"',
@@ -64,6 +65,10 @@ EXAMPLES = {
 DECLARED = {
     "Aqm": ("an AQM: its name, or a table", '{ name = "red", max_p = 0.05 }'),
     "RateLaw": ("a rate law: its name, or a table", '{ name = "aimd", beta = 0.8 }'),
+    "MediaControl": (
+        "a control of media: its name, or a table",
+        '{ name = "scream", beta_ecn = 0.7 }',
+    ),
     "Loss": ('a share such as "1%", or a table', '{ model = "random", probability = 0.01 }'),
     "Jitter": ('a time such as "2 ms", or a table', '{ mean = "2 ms", order = "free" }'),
     "DelayDistribution": ("a distribution", '{ uniform = ["120 ms", "280 ms"] }'),
@@ -77,6 +82,7 @@ TITLES = {
     "Cpu": "CPU in front of a link",
     "Aqm": "AQM",
     "RateLaw": "Rate law",
+    "MediaControl": "Control of media",
     "Transport": "TCP",
     "DelayDistribution": "Distribution of delays",
 }
@@ -267,6 +273,8 @@ def _choices(value: Schema) -> tuple[str, ...]:
                 return (*aqms(), *NAMES)
             case {"$ref": reference} if reference.endswith("/RateLaw"):
                 return tuple(rate_laws())
+            case {"$ref": reference} if reference.endswith("/MediaControl"):
+                return tuple(media_controls())
     return ()
 
 

@@ -51,6 +51,7 @@ def schema() -> dict[str, Any]:
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
     definitions["RateLaw"] = _named(parameters.rate_laws())
+    definitions["MediaControl"] = _named(parameters.media_controls())
     mean = {"type": "string", "pattern": TIME.pattern}
     definitions["Jitter"] = {"oneOf": [mean, _table(parameters.jitter_declarations())]}
     definitions["DelayDistribution"] = delay_schema()

@@ -11,6 +11,7 @@ from marqueue.scenario.accepted_types import Accepts, Keys, by_default
 from marqueue.scenario.cpu import BriefProcessing, GivenProcessing
 from marqueue.scenario.fields import (
     Dscp,
+    MediaControl,
     PacketSize,
     PositiveDuration,
     PositiveFrequency,
@@ -25,6 +26,7 @@ from marqueue.units import Duration, Frequency, Rate, Size
 from marqueue.units import Packets as NumberOfPackets
 
 Name = Annotated[str, Field(min_length=1)]
+Rates = list[str] | list[Rate] | list[Rate | str]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
 """A name without slash, which separates it from the name of a class."""
 Classes = Annotated[list[str], Field(min_length=1)]
@@ -218,6 +220,43 @@ class Quic(Group):
         return self
 
 
+class Media(Group):
+    """Real-time video, spread evenly over the classes: an encoder makes frames, a sender paces
+    their packets, and a receiver reports what came, by which a control sets the encoder's rate.
+    Nothing is retransmitted."""
+
+    kind: Literal["media"]
+    control: Accepts[MediaControl, MediaControl | str | Keys] = by_default(MediaControl())
+    """The control of the rate: its name, or a table with its name and parameters; by default
+    scream."""
+    max_rate: Accepts[PositiveRate, Rate | str]
+    """The highest rate of the encoder."""
+    min_rate: Accepts[PositiveRate, Rate | str] = by_default(Rate(150_000))
+    """The lowest rate of the encoder, with which it begins."""
+    ladder: Accepts[list[PositiveRate], Rates] = by_default([])
+    """The only rates that the encoder has, increasing, from min_rate to max_rate. A change of them
+    takes a key frame. By default it has all rates."""
+    frame_rate: Accepts[PositiveFrequency, Frequency | str] = by_default(Frequency(30 * 10**9))
+    """Frames a second, 1 to 1000."""
+    deviation: Annotated[float, Field(ge=0, le=1)] = 0.15
+    """Scale of the Laplace distribution of frame sizes, as a share of their mean."""
+    key_frames: Accepts[PositiveDuration | None, Duration | str | None] = by_default(None)
+    """Time between key frames; by default one is made only at the start and after losses."""
+    key_size: Annotated[float, Field(ge=1, le=100)] = 4.0
+    """Size of a key frame, as a multiple of that of others."""
+    ecn: EcnField = "ect1"
+    """ECN field of its packets. ect1: ECT(1), which asks for the L4S service (RFC 9331). ect:
+    ECT(0)."""
+    packet: Accepts[PacketSize, Size | str] = by_default(Size(1200))
+    """Size of a full packet on the wire, 100 to 1500 bytes."""
+    count: Count = 1
+    """Number of flows."""
+    jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
+    """Each flow starts at a random time up to this much later."""
+    trace: bool = False
+    """Record every change of rate, window and queueing delay."""
+
+
 class Packets(Group):
     """Packets that arrive as a Poisson process, spread evenly over the classes: M/M/1, M/D/1 and
     M/G/1."""
@@ -237,7 +276,9 @@ class Packets(Group):
     asks for the L4S service (RFC 9331)."""
 
 
-Traffic = Annotated[Tcp | Poisson | Cbr | Paced | Quic | Packets, Field(discriminator="kind")]
+Traffic = Annotated[
+    Tcp | Poisson | Cbr | Paced | Quic | Media | Packets, Field(discriminator="kind")
+]
 
 TrafficGroups = (
     list[Group]
@@ -246,6 +287,7 @@ TrafficGroups = (
     | list[Cbr]
     | list[Paced]
     | list[Quic]
+    | list[Media]
     | list[Packets]
     | list[Traffic]
     | list[dict[str, Any]]

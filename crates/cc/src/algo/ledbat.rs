@@ -18,7 +18,7 @@
 
 use super::reno::Reno;
 use crate::config::{Config, LEDBAT_LEAST_WINDOW};
-use crate::queueing_delay::QueueingDelay;
+use crate::queueing_delay::{Memory, QueueingDelay};
 use crate::window_law::{AckedSegments, Signal, Window, WindowLaw};
 
 /// The delays of a flow.
@@ -27,11 +27,16 @@ pub struct Ledbat {
     delays: QueueingDelay,
 }
 
+/// BASE_HISTORY and the length of the filter.
+pub(super) fn remembered(config: &Config) -> Memory {
+    Memory { minutes: config.ledbat_base_history, samples: config.ledbat_filter }
+}
+
 impl WindowLaw for Ledbat {
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         let config = acked.config;
         if let Some(delay) = acked.rto.latest() {
-            self.delays.note(config, acked.now, delay);
+            self.delays.note(remembered(config), acked.now, delay);
         }
         let off_target = 1.0 - self.delays.queueing().secs() / config.ledbat_target.secs();
         let most = acked.outstanding + config.ledbat_allowed_increase;

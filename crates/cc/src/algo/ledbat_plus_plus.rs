@@ -19,6 +19,7 @@
 //!   noted and no slowdown begins.
 //! - A flow begins with two segments, the INIT_CWND of RFC 6817.
 
+use super::ledbat::remembered;
 use super::reno::Reno;
 use crate::config::{Config, LEDBAT_LEAST_WINDOW};
 use crate::queueing_delay::QueueingDelay;
@@ -86,7 +87,7 @@ impl LedbatPlusPlus {
 impl WindowLaw for LedbatPlusPlus {
     fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {
         if let Some(delay) = acked.rto.latest() {
-            self.delays.note(acked.config, acked.now, delay);
+            self.delays.note(remembered(acked.config), acked.now, delay);
         }
         if matches!(self.phase, Phase::Slowdown { frozen_until, .. } if acked.now < frozen_until) {
             return;

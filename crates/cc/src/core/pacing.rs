@@ -9,7 +9,8 @@
 //! Source: Linux, tcp_update_pacing_rate, tcp_update_skb_after_send and tcp_pacing_check; the first segments are the
 //! initial quantum of its queue fq.
 //!
-//! Departures: a sender does not wait for a burst to be full, as Linux does while its window allows no more
+//! Departures: Linux adds 64 KB / 2^(least round-trip time / 512 us) to a burst (tcp_tso_autosize), which is 1 segment at a round
+//! trip of 3 ms and none from 4 ms on; its BBR lets single segments go below 1.2 Mbit/s (bbr_min_tso_segs). A sender does not wait for a burst to be full, as Linux does while its window allows no more
 //! (tcp_tso_should_defer). Fast retransmits
 //! of Reno and NewReno, limited transmit, probes and retransmissions after a timeout leave at once, and what follows waits for
 //! them. The rate follows cwnd at each segment; in Linux it follows at the next acknowledgement.

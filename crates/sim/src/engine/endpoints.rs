@@ -1,5 +1,6 @@
 //! The endpoints of flows: receivers acknowledge data, senders process acknowledgements, timers fire.
 
+use super::media::receive_media;
 use super::rate_based::signals;
 use super::Engine;
 use crate::events::TimerAction;
@@ -40,6 +41,14 @@ impl Engine {
                 let signals = signals(&self.option_slots, &mut self.free_option_slots, packet);
                 let report = rate_based.receiver.on_packet(packet.seq(), packet.ecn(), signals);
                 return Some((self.report(packet.flow(), &report), packet.stage() + 1));
+            }
+            FlowKind::Media(media) => {
+                let (payload, report) = receive_media(media, &mut self.media, packet, at);
+                if let Some(report) = report {
+                    flow.delivered += payload;
+                    return Some((report.with_head(flow.head.with(Flags::ACK)), packet.stage() + 1));
+                }
+                (payload, None)
             }
             // An external receiver has a stage of its own.
             FlowKind::External(_) | FlowKind::Finished => (0, None),
@@ -105,6 +114,7 @@ impl Engine {
         let tcp = match &mut flow.kind {
             FlowKind::Tcp(tcp) => tcp,
             FlowKind::RateBased(_) => return self.on_report(packet),
+            FlowKind::Media(_) => return self.on_media_report(packet),
             // Its slot and its place in the network have been given back above.
             FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
             FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
@@ -182,6 +192,7 @@ impl Engine {
         let deadline = match &flow.kind {
             FlowKind::Tcp(tcp) => tcp.deadline(),
             FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
+            FlowKind::Media(media) => media.deadline(),
             FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => return,
         };
         if deadline < flow.timer {
@@ -211,6 +222,7 @@ impl Engine {
             flow.timer = match &flow.kind {
                 FlowKind::Tcp(tcp) if tcp.started => tcp.deadline(),
                 FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
+                FlowKind::Media(media) => media.deadline(),
                 _ => time,
             };
             match flow.timer {
@@ -255,6 +267,7 @@ impl Engine {
             }
             FlowKind::Cbr(_) => self.send_cbr(f),
             FlowKind::RateBased(_) => self.rate_based_timer(f),
+            FlowKind::Media(_) => self.media_timer(f),
             FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => {}
         }
     }

@@ -20,6 +20,7 @@ impl Engine {
                 TrafficKind::Cbr { .. } => self.add_cbr_group(traffic, group, seed),
                 TrafficKind::Paced { .. } => self.add_rate_based_group(traffic, group, seed),
                 TrafficKind::Quic(quic) => self.add_quic_group(traffic, quic, group, seed),
+                TrafficKind::Media(media) => self.add_media_group(traffic, media, group, seed),
                 TrafficKind::Packets { route, start, .. } => {
                     let f = self.add_flow(FlowKind::Packets, group, *route as u32, *start, 0);
                     self.arrivals.extend(Arrivals::new(traffic, group, seed, f));
@@ -120,7 +121,7 @@ impl Engine {
     }
 
     /// Enters the first timer of flow `f`.
-    fn enter_timer(&mut self, f: u32, at: Time) {
+    pub(super) fn enter_timer(&mut self, f: u32, at: Time) {
         self.flows[f as usize].timer = at;
         self.timers.push(at, f);
     }

@@ -131,7 +131,7 @@ class _Reader:
 
     def other(self, group: Plan, kind: str, what: Plan) -> None:
         """Other traffic: its load is subtracted from the capacities."""
-        if kind == "paced" or what.get("write"):
+        if kind in ("paced", "media") or what.get("write"):
             raise _outside(
                 "traffic",
                 f"{group['name']} is neither of TCP flows with data at hand nor of a load that is "

@@ -82,7 +82,9 @@ class _Reader:
             [(kind, what)] = group["kind"].items()
             path = f"traffic.{group['name']}"
             if kind not in ("tcp", "paced"):
-                named = {"poisson": "flows that end", "cbr": "UDP", "packets": "UDP"}[kind]
+                named = {"poisson": "flows that end", "cbr": "UDP", "packets": "UDP"}.get(
+                    kind, kind
+                )
                 self.refuse(path, f"{named}, expected long flows that react to the network")
             elif what.get("size") or what.get("write"):
                 self.refuse(path, "flows that end or wait for data, expected endless data")
