@@ -214,7 +214,7 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
         (["aqm", "--aqm", "codel", "--only", "foo"], 'got "foo", expected one of tcp-friendly'),
         (["aqm", "--aqm", "codel", "--baseline", "pie,foo"], '--baseline: got "foo"'),
         (["cc", "--control", "bbr9"], '--control: got "bbr9", expected one of reno, cubic'),
-        (["cc", "--control", "reno", "--suite", "tcpeval"], '"tcpeval", expected one of rfc9743'),
+        (["cc", "--control", "reno", "--suite", "tcpevil"], '"tcpevil", expected one of rfc9743'),
         (
             ["aqm", "--aqm", "red:min_th=50 packets,max_th=10 packets"],
             "--aqm red:min_th=50 packets,max_th=10 packets: ",

@@ -29,6 +29,8 @@ class Packets:
     kind: Sequence[Indices]
     """Indices of :data:`KINDS`; -1 for others."""
     flow: Sequence[Indices]
+    seq: Sequence[Indices]
+    """Number of the packet in its flow's data."""
     sojourn: Sequence[Floats]
     """s; meaningful at departures."""
     ack: Sequence[npt.NDArray[np.bool_]]
@@ -134,6 +136,7 @@ class RunData:
         replication = table["replication"].to_numpy()
         kind = _named(table["kind"], KINDS)
         flow = table["flow"].to_numpy().astype(np.int64)
+        seq = table["seq"].to_numpy().astype(np.int64)
         sojourn = table["sojourn"].to_numpy()
         ack = table["ack"].to_numpy().astype(bool)
         begin, _ = self.result.span()
@@ -145,6 +148,7 @@ class RunData:
             time=[time[each] for each in rows],
             kind=[kind[each] for each in rows],
             flow=[flow[each] for each in rows],
+            seq=[seq[each] for each in rows],
             sojourn=[sojourn[each] for each in rows],
             ack=[ack[each] for each in rows],
         )
