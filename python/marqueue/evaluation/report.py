@@ -12,7 +12,7 @@ from marqueue.evaluation.criterion import Judgement
 from marqueue.evaluation.criterion import Verdict as Found
 from marqueue.evaluation.evaluating import Evaluation, Outcome
 from marqueue.evaluation.measures import Measure
-from marqueue.evaluation.pictures import Picture, ellipse
+from marqueue.evaluation.pictures import PERIOD, Distribution, Picture, ellipse
 from marqueue.evaluation.table import reasons, shown_value
 from marqueue.reports.builder import Cell, Report, Verdict
 from marqueue.reports.builder import Outcome as Shown
@@ -127,6 +127,27 @@ def _charts(pictures: Mapping[str, Picture]) -> Iterator[Chart]:
         ],
         kind="step", floor=0.0,
     )  # fmt: skip
+    yield from _distributions(
+        "Delay variation, distribution over packets", "Delay above the flow's smallest [ms]",
+        "Share of packets", {label: each.variation for label, each in pictures.items()}, 1e3,
+    )  # fmt: skip
+    yield from _distributions(
+        f"Rate of TCP flows over {PERIOD:g} s, distribution over flows and time", "Rate [Mbit/s]",
+        "Share of periods", {label: each.rates for label, each in pictures.items()}, 1e-6,
+    )  # fmt: skip
+
+
+def _distributions(
+    title: str, x: str, y: str, of: Mapping[str, Distribution | None], scale: float
+) -> Iterator[Chart]:
+    """A chart of distributions, for those that have one."""
+    curves = [
+        ChartCurve(scale * each[0], each[1], tags={"contender": label})
+        for label, each in of.items()
+        if each is not None
+    ]
+    if curves:
+        yield Chart(title, x, y, curves, kind="step", floor=0.0)
 
 
 def _through(outcome: Outcome) -> Iterator[Chart]:
