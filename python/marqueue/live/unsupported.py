@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from math import inf
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show, with_names
@@ -103,8 +105,16 @@ def _flows(kinds: list[tuple[str, Any]], *, endless: bool) -> float:
 
 
 def _packets(kinds: list[tuple[str, Any]]) -> float:
-    each = (s["count"] * s["rate"] / 8 / s["packet"] for kind, s in kinds if kind == "cbr")
-    return float(sum(each))
+    """The largest number of packets of constant rate a second, over time: bursts that follow each
+    other do not add up."""
+    changes: list[tuple[float, float]] = []
+    for kind, settings in kinds:
+        if kind == "cbr":
+            each = settings["count"] * settings["rate"] / 8 / settings["packet"]
+            stop = settings["stop"]
+            changes += [(settings["start"], each), (inf if stop is None else stop, -each)]
+    # At the same time, what ends comes before what begins.
+    return max(accumulate(change for _, change in sorted(changes)), default=0.0)
 
 
 def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> Iterator[Problem]:
