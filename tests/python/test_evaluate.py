@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from marqueue.evaluation import (
 )
 from marqueue.evaluation.criterion import Side, decide, worst
 from marqueue.evaluation.league import league_page
+from marqueue.evaluation.league_picture import league_picture
 from marqueue.evaluation.pictures import ellipse
 from marqueue.evaluation.rfc7928 import RFC7928, setup
 from marqueue.evaluation.rfc7928.control_law import at_level, variants
@@ -280,6 +282,11 @@ def test_the_published_league_table_is_that_of_its_data() -> None:
     data = json.loads((DOCS / "league.json").read_text())
     suite = AQM_SUITES[data["suite"]]
     assert (DOCS / "league.md").read_text() == league_page(data, suite, "marqueue evaluate league")
+    # Rows and columns of the picture are those of the data.
+    names = {*data["contenders"], *data["contenders"]["droptail"]}
+    for picture in ((DOCS / "league.svg").read_text(), league_picture(data, suite)):
+        shown = set(re.findall(r">([\w-]+)</text>", picture))
+        assert names <= shown
     verdicts = data["contenders"]["droptail"]
     # Drop-tail is what verdicts compare with: its ratios are 1.
     assert verdicts["tcp-friendly"]["verdict"] == "fail"

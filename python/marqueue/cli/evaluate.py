@@ -180,7 +180,9 @@ def evaluate_league(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Where league.json and league.md go.", show_default=False
+            metavar="DIR",
+            help="Where league.json, league.md and league.svg go.",
+            show_default=False,
         ),
     ],
     aqm: Annotated[
@@ -194,7 +196,7 @@ def evaluate_league(
     ] = None,
     only: Only = None,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Only make league.md again from league.json.")
+        bool, typer.Option("--stored", help="Only make page and picture again from league.json.")
     ] = False,
     jobs: options.Jobs = None,
 ) -> None:
@@ -215,6 +217,7 @@ def evaluate_league(
     )
     from marqueue.evaluation import evaluate as run
     from marqueue.evaluation.league import league_data, league_page
+    from marqueue.evaluation.league_picture import league_picture
     from marqueue.results.integrity import dump_json
     from marqueue.results.output_file import write_output_files
     from marqueue.scenario.parameters import aqms
@@ -240,7 +243,8 @@ def evaluate_league(
             )  # fmt: skip
         data = league_data(found)
     page = league_page(data, suite, "marqueue evaluate league")
-    write_output_files(folder, {f"{LEAGUE}.json": dump_json(data), f"{LEAGUE}.md": page})
+    files = {"json": dump_json(data), "md": page, "svg": league_picture(data, suite)}
+    write_output_files(folder, {f"{LEAGUE}.{end}": text for end, text in files.items()})
 
 
 def _run(
