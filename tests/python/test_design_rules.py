@@ -134,6 +134,6 @@ def test_the_commands() -> None:
     }  # fmt: skip
     assert found["margins"] is None
     text = CliRunner().invoke(app, f"design fq_codel {link} --most-flows 200".split()).stdout
-    assert "Margins: cannot say. CoDel has no equilibrium" in text
+    assert "Margins: none. CoDel has no equilibrium" in text
     refused = CliRunner().invoke(app, f"design codel {link} --check".split())
     assert "--check: codel has no linear model: expected --packets" in str(refused.exception)

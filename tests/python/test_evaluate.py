@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,17 @@ from marqueue.evaluation import (
 )
 from marqueue.evaluation.criterion import Side, decide, worst
 from marqueue.evaluation.league import league_page
+from marqueue.evaluation.league_picture import league_picture
 from marqueue.evaluation.pictures import ellipse
 from marqueue.evaluation.rfc7928 import RFC7928, setup
 from marqueue.evaluation.rfc7928.control_law import at_level, variants
 from marqueue.evaluation.rfc9743 import RFC9743
-from marqueue.evaluation.run_data import synchronization_ratio
+from marqueue.evaluation.run_data import (
+    DEPART,
+    Packets,
+    period_rates,
+    synchronization_ratio,
+)
 from marqueue.scenario import Aqm
 from marqueue.statistics.estimates import Estimate
 
@@ -62,6 +69,29 @@ def test_loss_synchronization_counts_the_flows_of_each_event() -> None:
     flow = np.array([1, 2, 1, 1])
     assert synchronization_ratio(time, flow, 4, 0.1) == (2 / 4 + 1 / 4) / 2
     assert math.isnan(synchronization_ratio(np.empty(0), np.empty(0, np.int64), 4, 0.1))
+
+
+def test_rates_of_flows_count_each_number_once_between_first_and_last_period() -> None:
+    # Flow 1 is there from second 0 to 3: seconds 1 and 2 count. Number 2 leaves twice. Flow 2 is
+    # there for two seconds, its first and its last.
+    time = np.array([0.1, 1.1, 1.5, 1.6, 2.0, 2.5, 3.9])
+    flow = np.array([1, 1, 2, 1, 2, 1, 1])
+    seq = np.array([0, 2, 0, 2, 1, 3, 4])
+    size = np.array([100, 100, 50, 100, 50, 200, 100])
+    assert period_rates(time, flow, seq, size, 1.0).tolist() == [800.0, 1600.0]
+    none = np.empty(0, np.int64)
+    assert not len(period_rates(np.empty(0), none, none, none, 1.0))
+
+
+def test_delay_variation_is_above_the_smallest_of_the_flow() -> None:
+    # RFC 5481, section 4.2: flow 1 has 5 and 8 ms, flow 2 has 20 ms; an acknowledgement is no data.
+    packets = Packets(
+        time=[np.array([1.0, 2.0, 3.0, 4.0])], kind=[np.full(4, DEPART)],
+        flow=[np.array([1, 1, 2, 2])], seq=[np.arange(4)],
+        sojourn=[np.array([5e-3, 8e-3, 20e-3, 1e-3])],
+        ack=[np.array([False, False, False, True])], size=[np.full(4, 1500)],
+    )  # fmt: skip
+    assert packets.variations()[0] == pytest.approx([0.0, 3e-3, 0.0])
 
 
 def test_the_ellipse_has_the_standard_deviations_of_the_points() -> None:
@@ -189,6 +219,7 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
         assert load(out / "scenarios" / f"{name}.toml").hash == digest
     page = (out / "report.html").read_text()
     assert "Unresponsive sender" in page
+    assert "Delay variation, distribution over packets" in page
     assert "does not hold" in page
     # The same seed gives the same verdicts, on any number of threads.
     assert json.loads(command(*arguments, "--json", "--jobs", "1").stdout) == found
@@ -214,7 +245,7 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
         (["aqm", "--aqm", "codel", "--only", "foo"], 'got "foo", expected one of tcp-friendly'),
         (["aqm", "--aqm", "codel", "--baseline", "pie,foo"], '--baseline: got "foo"'),
         (["cc", "--control", "bbr9"], '--control: got "bbr9", expected one of reno, cubic'),
-        (["cc", "--control", "reno", "--suite", "tcpeval"], '"tcpeval", expected one of rfc9743'),
+        (["cc", "--control", "reno", "--suite", "tcpevil"], '"tcpevil", expected one of rfc9743'),
         (
             ["aqm", "--aqm", "red:min_th=50 packets,max_th=10 packets"],
             "--aqm red:min_th=50 packets,max_th=10 packets: ",
@@ -251,6 +282,11 @@ def test_the_published_league_table_is_that_of_its_data() -> None:
     data = json.loads((DOCS / "league.json").read_text())
     suite = AQM_SUITES[data["suite"]]
     assert (DOCS / "league.md").read_text() == league_page(data, suite, "marqueue evaluate league")
+    # Rows and columns of the picture are those of the data.
+    names = {*data["contenders"], *data["contenders"]["droptail"]}
+    for picture in ((DOCS / "league.svg").read_text(), league_picture(data, suite)):
+        shown = set(re.findall(r">([\w-]+)</text>", picture))
+        assert names <= shown
     verdicts = data["contenders"]["droptail"]
     # Drop-tail is what verdicts compare with: its ratios are 1.
     assert verdicts["tcp-friendly"]["verdict"] == "fail"

@@ -213,3 +213,19 @@ def test_udp_packets_that_are_late_make_a_result_invalid():
     assert "is 1.25 times the time between two of their flow, expected at most 1" in late
     [lost] = invalid_reasons(audit | {"far": ends | {"no_room": 2}}, None)
     assert "2 UDP packets were lost after the link, at the far end" in lost
+
+
+def test_bursts_that_follow_each_other_do_not_add_up():
+    # Each of 15,000 packets a second; one of them is within what a process can send.
+    burst = FLOOD.replace('"12 Mbit/s"', '"180 Mbit/s"')
+
+    def at(name: str, start: int, stop: int) -> str:
+        times = f'start = "{start} s"\nstop = "{stop} s"\n'
+        kept = [line for line in burst.splitlines() if not line.startswith(("start", "stop"))]
+        return "\n".join(kept).replace('"flood"', f'"{name}"') + "\n" + times
+
+    one_by_one = scenario(at("a", 1, 2) + at("b", 2, 3))
+    refuse(one_by_one, compile(one_by_one), ["reno", "cubic"])
+    together = scenario(at("a", 1, 3) + at("b", 2, 3))
+    with pytest.raises(ScenarioError, match="got 30000 UDP packets a second"):
+        refuse(together, compile(together), ["reno", "cubic"])

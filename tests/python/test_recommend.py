@@ -16,7 +16,7 @@ from marqueue.recommend.candidates import DEFAULT, candidates, not_tried
 from marqueue.recommend.goals import Goal
 from marqueue.recommend.linux_tc import red_weight, tc_commands, tc_time
 from marqueue.recommend.mixes import counts, groups
-from marqueue.recommend.question import Range, subjects_of
+from marqueue.recommend.question import Ecn, Range, subjects_of
 from marqueue.recommend.recommendation import Effort, points, times
 from marqueue.results.integrity import check_directory
 from marqueue.scenario import load
@@ -54,6 +54,7 @@ def test_ranges_take_the_unit_of_the_high_end() -> None:
             {"mix": "web,vidoe"},
             '--mix: got "vidoe", expected one of web, video, bulk; did you mean',
         ),
+        ({"ecn": "l5s"}, '--ecn: got "l5s", expected one of none, classic, l4s'),
         ({"goals": ()}, "--goal: missing, expected at least one"),
         ({"goals": ("delay_p99",)}, '--goal: got "delay_p99", expected a figure and a bound'),
         ({"goals": ("delay_p98 < 1 ms",)}, '--goal: figure: got "delay_p98", expected one of'),
@@ -187,9 +188,13 @@ def test_tc_reads_the_commands(name: str) -> None:
     if "not permitted" in _tc_without_root("tc qdisc show dev lo"):
         pytest.skip("no user namespaces")
     [made] = candidates(asked(), [name])
-    commands = tc_commands(made.aqm, made.buffer, 1500, 50e6)
-    assert commands is not None
-    for command in commands:
+    commands = [
+        command
+        for ecn in (False, True)
+        for command in tc_commands(made.aqm, made.buffer, 1500, 50e6, ecn=ecn) or ()
+    ]
+    assert commands
+    for command in dict.fromkeys(commands):
         said = _tc_without_root(command)
         of_the_kernel = ("Specified qdisc kind is unknown", "Parent Qdisc doesn't exists",
                          "RTNETLINK answers", "Specified qdisc not found",
@@ -199,6 +204,24 @@ def test_tc_reads_the_commands(name: str) -> None:
 
 def test_every_other_aqm_has_a_reason() -> None:
     assert {*not_tried(DEFAULT), *DEFAULT} == set(aqms())
+    assert "no ECN" in not_tried(DEFAULT)["step"]
+    assert "as to a loss" in not_tried(DEFAULT, Ecn.CLASSIC)["step"]
+    of_prague = [each.name for each in candidates(asked(ecn="l4s"), None)]
+    assert of_prague == [*DEFAULT, "step"]
+    assert "no design" in not_tried(of_prague, Ecn.L4S)["scaled"]
+
+
+def test_with_ecn_the_link_marks_and_tc_says_so() -> None:
+    ask = asked(rate="2 Mbit/s", rtt="20 ms", flows="3", mix="bulk", goals=GOALS[:1], ecn="l4s")
+    found = recommend(ask, ["pie"], effort=SMALL)
+    made = found.judged[0].points[0].scenario
+    assert made.to_dict()["transport"]["default"]["control"] == "prague"
+    assert made.topology.bottleneck.signal == "ecn"
+    assert found.commands is not None
+    assert found.commands[-1].endswith(" ecn")
+    # tc-pie(8), tc-red(8): marking is asked for.
+    [red] = candidates(ask, ["red"])
+    assert " ecn " in tc_commands(red.aqm, red.buffer, 1500, 2e6, ecn=True)[-1]
 
 
 SMALL = Effort(warmup=2.0, measured=4.0, replications=2, packets=1e6)

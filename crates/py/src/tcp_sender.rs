@@ -1,7 +1,8 @@
 //! A TCP sender alone, without a network: whoever holds it tells it what arrives and when.
 
+use marqueue_cc::accecn::ace_flags;
 use marqueue_cc::recovery::RepairState;
-use marqueue_cc::segment::Ack;
+use marqueue_cc::segment::{Ack, ByteCounters};
 use marqueue_cc::{Config, Segment, Sender};
 use marqueue_core::params::ParamValues;
 use marqueue_core::{Flags, Time};
@@ -11,6 +12,10 @@ use pyo3::types::PyDict;
 
 /// A segment that leaves: its number (0 is the SYN), whether it is ECN-capable, whether it carries CWR.
 type Sent = (u32, bool, bool);
+
+/// What an acknowledgement says of ECN: its flags as the number AE CWR ECE (RFC 9768, section 3.1), of which ECE alone is
+/// RFC 3168's echo, and AccECN's counters of bytes with ECT(0), CE and ECT(1).
+type Feedback = (u32, Option<(u32, u32, u32)>);
 
 /// A TCP sender whose application writes in pieces. Segments have numbers; times are in nanoseconds.
 #[pyclass(module = "marqueue._core")]
@@ -51,20 +56,22 @@ impl TcpSender {
         self.take()
     }
 
-    /// An acknowledgement arrives: the next segment expected, the SACK blocks, the echoed timestamp, the ECN echo, and the
-    /// receiver's window in segments.
+    /// An acknowledgement arrives: the next segment expected, the SACK blocks, the echoed timestamp, what it says of ECN, and
+    /// the receiver's window in segments.
     fn on_ack(
         &mut self,
         now: u64,
         ack: u32,
         sack: Vec<(u32, u32)>,
         echo: Option<u32>,
-        ece: bool,
+        feedback: Feedback,
         window: u32,
     ) -> Vec<Sent> {
         self.config.max_window = window;
-        let flags = if ece { Flags::ACK | Flags::ECE } else { Flags::ACK };
-        let ack = Ack { ack, ece, flags, counters: &None, sack: &sack, echo };
+        let (bits, counters) = feedback;
+        let flags = Flags::ACK | ace_flags(bits);
+        let counters = counters.map(|(ect0, ce, ect1)| ByteCounters { ect0, ce, ect1 });
+        let ack = Ack { ack, ece: flags.has(Flags::ECE), flags, counters: &counters, sack: &sack, echo };
         self.sender.on_ack(&self.config, Time(now), &ack, &mut self.out);
         self.take()
     }

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import nullcontext
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from marqueue.cli import complete, options
-from marqueue.cli.console import ReportedInterrupt, output, print_json, progress_bar, say
+from marqueue.cli.console import progress_bar
+from marqueue.cli.judged import Work, run_and_show
 from marqueue.cli.ladder import climb_and_print
 from marqueue.errors import MarqueueError
-from marqueue.results.provenance import here
 
 if TYPE_CHECKING:
     from marqueue.evaluation import Contender, Suite
-
-WIDTH = 150
-"""The least width of the table in columns."""
 
 evaluate = typer.Typer(no_args_is_help=True)
 
@@ -32,6 +25,16 @@ Only = Annotated[
     list[str] | None,
     typer.Option(
         "--only", metavar="SCENARIO", help="Only this scenario (repeatable).", show_default="all"
+    ),
+]
+Baseline = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--baseline",
+        metavar="NAME,...",
+        help="Others to show beside it (repeatable). The one that verdicts compare with is always "
+        "there: droptail, cubic, or reno for tcpeval.",
+        show_default="only that one",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the random numbers.")]
@@ -60,16 +63,7 @@ def evaluate_aqm(
         ),
     ],
     suite: Annotated[str, typer.Option("--suite", metavar="SUITE", help="rfc7928.")] = "rfc7928",
-    baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--baseline",
-            metavar="NAME,...",
-            help="AQMs to show beside it (repeatable); droptail, which verdicts compare with, is "
-            "always there.",
-            show_default="droptail",
-        ),
-    ] = None,
+    baseline: Baseline = None,
     quick: Quick = False,
     only: Only = None,
     seed: Seed = 1,
@@ -99,7 +93,7 @@ def evaluate_aqm(
 
     checked_names("--suite", [suite], AQM_SUITES)
     asked = aqm_contender("--aqm", aqm)
-    names = dict.fromkeys(["droptail", *split_names(baseline or ())])
+    names = dict.fromkeys([AQM_SUITES[suite].baseline, *split_names(baseline or ())])
     beside = [aqm_contender("--baseline", name) for name in names]
     _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json)
 
@@ -117,18 +111,9 @@ def evaluate_cc(
     ],
     suite: Annotated[
         str,
-        typer.Option("--suite", metavar="SUITE", help="rfc9743, or for BBR ccwg-bbr."),
+        typer.Option("--suite", metavar="SUITE", help="rfc9743, tcpeval, or for BBR ccwg-bbr."),
     ] = "rfc9743",
-    baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--baseline",
-            metavar="NAME,...",
-            help="Controls to show beside it (repeatable); cubic, which verdicts compare with, is "
-            "always there.",
-            show_default="cubic",
-        ),
-    ] = None,
+    baseline: Baseline = None,
     quick: Quick = False,
     only: Only = None,
     seed: Seed = 1,
@@ -137,12 +122,17 @@ def evaluate_cc(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Evaluate a congestion control by the criteria of RFC 9743 beside CUBIC.
+    """Evaluate a congestion control by a suite of scenarios beside a standard one.
 
-    Protection against congestion collapse, bufferbloat and loss; fairness; short flows; standard
-    and real-time flows beside it; and paths: wireless, under AQMs, of varying delay, low rate, high
-    delay, with reordering, sudden changes, and in data centres. Verdicts are as those of evaluate
-    aqm, with limits of ours, because the RFC states none.
+    The suite rfc9743 has the criteria of RFC 9743 beside CUBIC: protection against congestion
+    collapse, bufferbloat and loss; fairness; short flows; standard and real-time flows beside it;
+    and paths: wireless, under AQMs, of varying delay, low rate, high delay, with reordering, sudden
+    changes, and in data centres. Verdicts are as those of evaluate aqm, with limits of ours,
+    because the RFC states none.
+
+    The suite tcpeval is the common TCP evaluation suite (draft-irtf-iccrg-tcpeval) beside Reno: six
+    kinds of links at three loads, delay and throughput by buffer, ramp-up, transients, impact on
+    standard TCP, fairness, several bottlenecks.
 
     The suite ccwg-bbr has the 22 test cases of draft-ietf-ccwg-bbr, which verify what BBR's state
     machine does; --only takes their numbers.
@@ -150,6 +140,8 @@ def evaluate_cc(
     [bold]Examples[/bold]
 
     marqueue evaluate cc --control bbr3 --quick --out results/bbr3
+
+    marqueue evaluate cc --control cubic --suite tcpeval --quick --out results/cubic
 
     marqueue evaluate cc --control bbr3 --suite ccwg-bbr --only 15
 
@@ -173,7 +165,7 @@ def evaluate_cc(
         climb_and_print([rung], effort, jobs, out, force=force, json=json, what="evaluate")
         return
     asked = control_contender("--control", control)
-    names = dict.fromkeys(["cubic", *split_names(baseline or ())])
+    names = dict.fromkeys([CC_SUITES[suite].baseline, *split_names(baseline or ())])
     beside = [control_contender("--baseline", name) for name in names]
     _run(CC_SUITES[suite], "--control", asked, beside, quick, only, seed, jobs, out, force, json)
 
@@ -188,7 +180,9 @@ def evaluate_league(
     folder: Annotated[
         Path,
         typer.Argument(
-            metavar="DIR", help="Where league.json and league.md go.", show_default=False
+            metavar="DIR",
+            help="Where league.json, league.md and league.svg go.",
+            show_default=False,
         ),
     ],
     aqm: Annotated[
@@ -202,7 +196,7 @@ def evaluate_league(
     ] = None,
     only: Only = None,
     stored: Annotated[
-        bool, typer.Option("--stored", help="Only make league.md again from league.json.")
+        bool, typer.Option("--stored", help="Only make page and picture again from league.json.")
     ] = False,
     jobs: options.Jobs = None,
 ) -> None:
@@ -223,6 +217,7 @@ def evaluate_league(
     )
     from marqueue.evaluation import evaluate as run
     from marqueue.evaluation.league import league_data, league_page
+    from marqueue.evaluation.league_picture import league_picture
     from marqueue.results.integrity import dump_json
     from marqueue.results.output_file import write_output_files
     from marqueue.scenario.parameters import aqms
@@ -248,7 +243,8 @@ def evaluate_league(
             )  # fmt: skip
         data = league_data(found)
     page = league_page(data, suite, "marqueue evaluate league")
-    write_output_files(folder, {f"{LEAGUE}.json": dump_json(data), f"{LEAGUE}.md": page})
+    files = {"json": dump_json(data), "md": page, "svg": league_picture(data, suite)}
+    write_output_files(folder, {f"{LEAGUE}.{end}": text for end, text in files.items()})
 
 
 def _run(
@@ -277,27 +273,15 @@ def _run(
     checked_names("--only", only or (), [case.name for case in suite.cases])
     for each in (asked, *beside):
         build_once(option if each is asked else "--baseline", suite.cases[0], each, effort)
-    started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    started = time.perf_counter()
-    with options.claimed(out, "", force) if out else nullcontext() as directory:
-        try:
-            with progress_bar("evaluate") as progress:
-                [found] = run(
-                    suite, [asked], beside,
-                    effort=effort, only=only or (), seed=seed, jobs=jobs, progress=progress,
-                )  # fmt: skip
-        except KeyboardInterrupt:
-            say("Interrupted. Nothing was written.")
-            raise ReportedInterrupt from None
-        if directory:
-            with directory.staged() as fresh:
-                made = here(started_at, time.perf_counter() - started, time.process_time(), 0)
-                write_report(found, made, fresh)
-    if json:
-        print_json(found.as_dict())
-    else:
-        Console(width=max(output.width, WIDTH)).print(evaluation_table(found))
-        if directory:
-            options.tell_where(directory)
-    if found.failed:
-        raise typer.Exit(1)
+    work = Work(
+        "evaluate",
+        do=lambda progress: run(
+            suite, [asked], beside,
+            effort=effort, only=only or (), seed=seed, jobs=jobs, progress=progress,
+        )[0],
+        write=write_report,
+        table=evaluation_table,
+        plain=lambda found: found.as_dict(),
+        failed=lambda found: found.failed,
+    )  # fmt: skip
+    run_and_show(work, out, force=force, json=json)

@@ -39,6 +39,14 @@ def recommend(
             "every 4 s), bulk (CUBIC without end).",
         ),
     ] = "web,video,bulk",
+    ecn: Annotated[
+        str,
+        typer.Option(
+            metavar="none|classic|l4s",
+            help="What all senders know of ECN: nothing, a mark as a loss (CUBIC, RFC 3168), or "
+            "the share of marks (Prague, RFC 9331).",
+        ),
+    ] = "none",
     aqm: Annotated[
         str | None,
         typer.Option(metavar="NAME,...", help="The AQMs to try.", show_default="those of Linux"),
@@ -67,7 +75,7 @@ def recommend(
     Exit codes: 0 an AQM meets all goals, 1 none is known to, 2 an error that the message explains,
     130 interrupted.
     """
-    asked = Question.parse(rate, rtt, flows, mix, goal)
+    asked = Question.parse(rate, rtt, flows, mix, goal, ecn)
     names = None if aqm is None else [name.strip() for name in aqm.split(",")]
 
     def answer() -> Recommendation:

@@ -22,13 +22,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from marqueue.design.delayed_system import Nonlinear
+from marqueue.design.delay_controller import DelayController
 from marqueue.design.design import Design, Rule, Value, positive
 from marqueue.design.stability_planes import rtt_by_flows
-from marqueue.design.tcp import ASSUMPTIONS, Controller, Plant
-from marqueue.design.tcp_experiment import OverTcp
+from marqueue.design.tcp import ASSUMPTIONS, Controller
 from marqueue.errors import ModelError
-from marqueue.theory.linear.margins import Loop
 
 SOURCE = "RFC 9332, appendix A.1, figure 2"
 #: The default target of the RFC, s.
@@ -36,32 +34,8 @@ TARGET = 0.015
 
 
 @dataclass(frozen=True)
-class Pi2(OverTcp):
+class Pi2(DelayController):
     """PI2 with its gains, on a link."""
-
-    capacity: float
-    """packets/s."""
-    flows: float
-    rtt: float
-    """s, queueing included."""
-    alpha: float
-    """Gain on the deviation from the target, Hz."""
-    ratio: float
-    """beta / alpha; the design of alpha keeps it."""
-    target: float
-    """s."""
-    period: float
-    """Tupdate, s."""
-
-    @property
-    def beta(self) -> float:
-        """Gain on the change of the delay, Hz."""
-        return self.ratio * self.alpha
-
-    @property
-    def plant(self) -> Plant:
-        """The model of TCP and the queue."""
-        return Plant(self.capacity, self.flows, self.rtt)
 
     @property
     def _controller(self) -> Controller:
@@ -74,16 +48,6 @@ class Pi2(OverTcp):
         )
 
     @property
-    def loop(self) -> Loop:
-        """The linear model."""
-        return self.plant.close(self._controller)
-
-    @property
-    def fluid(self) -> Nonlinear:
-        """The nonlinear model."""
-        return self.plant.fluid(self._controller, self.settled_queue)
-
-    @property
     def aqm(self) -> dict[str, Any]:
         """The AQM as a table of a scenario."""
         return {
@@ -93,11 +57,6 @@ class Pi2(OverTcp):
             "alpha": f"{self.alpha:.9g} /s",
             "beta": f"{self.beta:.9g} /s",
         }
-
-    @property
-    def settled_queue(self) -> float:
-        """The queue at the equilibrium, packets."""
-        return self.target * self.capacity
 
     def guaranteed(self) -> bool:
         """Whether the gains are at most those of the RFC for this round-trip time."""

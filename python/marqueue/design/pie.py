@@ -21,13 +21,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from marqueue.design.delayed_system import Nonlinear
+from marqueue.design.delay_controller import DelayController
 from marqueue.design.design import Design, Rule, Value, positive
 from marqueue.design.stability_planes import rtt_by_flows
 from marqueue.design.tcp import ASSUMPTIONS, Controller, Plant
-from marqueue.design.tcp_experiment import OverTcp
 from marqueue.errors import ModelError
-from marqueue.theory.linear.margins import Loop
 
 SOURCE = "RFC 8033, section 4.2"
 #: QDELAY_REF and T_UPDATE of section 4.2, s; alpha and beta of appendix A, Hz.
@@ -45,32 +43,8 @@ UPDATES = 3
 
 
 @dataclass(frozen=True)
-class Pie(OverTcp):
+class Pie(DelayController):
     """PIE with its gains, on a link."""
-
-    capacity: float
-    """packets/s."""
-    flows: float
-    rtt: float
-    """s, queueing included."""
-    alpha: float
-    """Gain on the deviation from the target, Hz."""
-    ratio: float
-    """beta / alpha; the design of alpha keeps it."""
-    target: float
-    """s."""
-    period: float
-    """T_UPDATE, s."""
-
-    @property
-    def beta(self) -> float:
-        """Gain on the change of the delay, Hz."""
-        return self.ratio * self.alpha
-
-    @property
-    def plant(self) -> Plant:
-        """The model of TCP and the queue."""
-        return Plant(self.capacity, self.flows, self.rtt)
 
     @property
     def tuning(self) -> float:
@@ -87,16 +61,6 @@ class Pie(OverTcp):
         )
 
     @property
-    def loop(self) -> Loop:
-        """The linear model."""
-        return self.plant.close(self._controller)
-
-    @property
-    def fluid(self) -> Nonlinear:
-        """The nonlinear model, with the k(p) of the equilibrium."""
-        return self.plant.fluid(self._controller, self.settled_queue)
-
-    @property
     def aqm(self) -> dict[str, Any]:
         """The AQM as a table of a scenario."""
         return {
@@ -106,11 +70,6 @@ class Pie(OverTcp):
             "alpha": f"{self.alpha:.9g} /s",
             "beta": f"{self.beta:.9g} /s",
         }
-
-    @property
-    def settled_queue(self) -> float:
-        """The queue at the equilibrium, packets."""
-        return self.target * self.capacity
 
     def guaranteed(self) -> bool:
         """Whether the linear model has the gain margin of the rule."""

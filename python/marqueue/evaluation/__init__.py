@@ -17,9 +17,10 @@ from marqueue.evaluation.report import evaluation_report, write_report
 from marqueue.evaluation.rfc7928 import RFC7928
 from marqueue.evaluation.rfc9743 import RFC9743
 from marqueue.evaluation.table import evaluation_table
+from marqueue.evaluation.tcpeval import TCPEVAL
 
 AQM_SUITES = {RFC7928.name: RFC7928}
-CC_SUITES = {RFC9743.name: RFC9743}
+CC_SUITES = {each.name: each for each in (RFC9743, TCPEVAL)}
 
 __all__ = [
     "AQM_SUITES",

@@ -61,9 +61,12 @@ class Case(Generic[T]):
     alone: Callable[[T, Effort], Sequence[Judgement]] = lambda of, effort: ()
     """Verdicts that need no simulation, such as those of a model."""
     baselines: Callable[[T, Effort], Mapping[str, Scenario]] | None = None
-    """The scenarios for a baseline, where they are not those of a contender."""
+    """The scenarios for a baseline: by default the main one of a contender's. A criterion for a
+    variant compares with the baseline's variant, or with its main run if it has none."""
     cuts: Sequence[tuple[float, str]] = ()
     """Phases: the end of each, s, and its name; for charts."""
+    through: Sequence[tuple[str, str]] = ()
+    """Pairs of measures to draw against each other, a point for each variant."""
 
 
 @dataclass(frozen=True)

@@ -113,7 +113,8 @@ def judge(criterion: Criterion, of: Measured, baseline: Measured, name: str) -> 
     if criterion.beside is None:
         limit += f"{plain(criterion.limit * scale)}{' ' * bool(unit)}{unit}"
     else:
-        other = of[""] if criterion.beside is Beside.MAIN else baseline[""]
+        beside_main = criterion.beside is Beside.MAIN
+        other = of[""] if beside_main else baseline.get(criterion.run, baseline[""])
         with np.errstate(divide="ignore", invalid="ignore"):
             values = values / other[criterion.measure].values
         unit, scale = "", 1.0

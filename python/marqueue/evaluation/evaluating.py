@@ -167,12 +167,12 @@ def _runs_of(
     effort: Effort,
     seed: int,
 ) -> dict[_Key, Scenario]:
-    """All scenarios of a case. A baseline has the main run only."""
+    """All scenarios of a case. A baseline has the main run only, unless the case says more."""
     runs: dict[_Key, Scenario] = {}
     for each in baselines:
         of = (case.baselines or case.runs)(each.of, effort)
-        if MAIN in of:
-            runs[each.label, MAIN] = of[MAIN]
+        wanted = list(of) if case.baselines else [MAIN]
+        runs |= {(each.label, run): of[run] for run in wanted if run in of}
     for each in contenders:
         runs |= {(each.label, run): of for run, of in case.runs(each.of, effort).items()}
     return {key: each.model_copy(update={"seed": seed}) for key, each in runs.items()}

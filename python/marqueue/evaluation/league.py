@@ -39,16 +39,23 @@ def league_data(found: Sequence[Evaluation]) -> dict[str, Any]:
     }
 
 
+def ordered(contenders: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """The contenders, those with fewest failures first."""
+    return sorted(contenders, key=lambda name: (*_counts(contenders[name])[:2], name))
+
+
+def _counts(of: Mapping[str, Any]) -> list[int]:
+    """How many scenarios fail, are not decided, and pass."""
+    verdicts = [each["verdict"] for each in of.values()]
+    return [verdicts.count(verdict) for verdict in ORDER[:3]]
+
+
 def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str:
     """The table as Markdown: a row for each contender, those with fewest failures first."""
     contenders: Mapping[str, Mapping[str, Any]] = data["contenders"]
     ran = [case for case in suite.cases if any(case.name in of for of in contenders.values())]
 
-    def counts(name: str) -> list[int]:
-        verdicts = [each["verdict"] for each in contenders[name].values()]
-        return [verdicts.count(verdict) for verdict in ORDER[:3]]
-
-    order = sorted(contenders, key=lambda name: (*counts(name)[:2], name))
+    order = ordered(contenders)
     head = ["AQM", "fails", "not decided", "passes", *(str(i) for i in range(1, len(ran) + 1))]
     lines = [
         f"# League table: {data['suite']}",
@@ -63,12 +70,14 @@ def league_page(data: Mapping[str, Any], suite: Suite[Any], command: str) -> str
         "often a limit "
         "of [ours](../evaluation.md) was missed, not which AQM is best for a network.",
         "",
+        "![Verdicts of each AQM by scenario; the table below has the same](league.svg)",
+        "",
         f"| {' | '.join(head)} |",
         f"| {' | '.join(['---'] * len(head))} |",
     ]
     for name in order:
         signs = [SIGNS[contenders[name][case.name]["verdict"]] for case in ran]
-        lines.append(f"| {' | '.join([name, *map(str, counts(name)), *signs])} |")
+        lines.append(f"| {' | '.join([name, *map(str, _counts(contenders[name])), *signs])} |")
     lines += ["", "## Scenarios", ""]
     lines += [f"{i}. {case.section} {case.title} (`{case.name}`)" for i, case in enumerate(ran, 1)]
     lines += ["", "## What fails", "", "| AQM | criteria that fail |", "| --- | --- |"]

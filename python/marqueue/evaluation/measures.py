@@ -201,3 +201,31 @@ def synchronization(group: str, rtt: float, link: str = BOTTLENECK) -> Measure:
         return run.packets(link).synchronization(run.flows_of(group), rtt)
 
     return Measure("synchronization", "Loss synchronization", "", of)
+
+
+def _flow_rates(period: float, link: str, run: RunData) -> list[Floats]:
+    begin, _ = run.result.span()
+    return run.packets(link).rates(run.of_kind("tcp"), begin, period)
+
+
+def flow_rates(period: float, link: str = BOTTLENECK) -> tuple[Measure, Measure]:
+    """The 5th percentile and the coefficient of variation of the rate of a TCP flow in a period, s,
+    over all flows and periods (RFC 7928, section 2.7, with ten smallest round trips)."""
+
+    def lowest(run: RunData) -> Floats:
+        return np.array([
+            quantile(each, 0.05) if len(each) else np.nan
+            for each in _flow_rates(period, link, run)
+        ])  # fmt: skip
+
+    def variation(run: RunData) -> Floats:
+        return np.array([
+            each.std() / each.mean() if len(each) else np.nan
+            for each in _flow_rates(period, link, run)
+        ])  # fmt: skip
+
+    of = f"Rate of a TCP flow over {period:g} s"
+    return (
+        Measure("flow rate p5", f"{of}, 5th percentile", "Mbit/s", lowest, 1e-6),
+        Measure("flow rate variation", f"{of}, coefficient of variation", "", variation),
+    )

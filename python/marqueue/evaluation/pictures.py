@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,12 @@ POINTS = 200
 """Points of a curve over time."""
 CONTOUR = 64
 """Points of an ellipse."""
+PERIOD = 1.0
+"""Time over which rates of flows are taken, s: ten round trips of 100 ms (RFC 7928, 2.7)."""
+
+
+Distribution = tuple[Floats, Floats]
+"""Values in order, and the share up to each."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,10 @@ class Picture:
     """Upper ends of the bins of the queueing delay, all replications, s."""
     delay_share: Floats
     """The share of packets up to these delays."""
+    variation: Distribution | None
+    """Delay variation of packets, s; None where packets were not recorded."""
+    rates: Distribution | None
+    """Rate of TCP flows over :data:`PERIOD`, bit/s; None also without such flows."""
 
 
 def picture_of(run: RunData) -> Picture | None:
@@ -54,6 +65,8 @@ def picture_of(run: RunData) -> Picture | None:
     for other in link.windows()[1:]:
         delays = delays + other.delays
     shares = delays.counts.cumsum() / max(1, delays.counts.sum())
+    recorded = run.recorded(BOTTLENECK)
+    begin, _ = run.result.span()
     thinned = np.unique(np.linspace(0, max(len(shares) - 1, 0), POINTS).astype(int))
     return Picture(
         delay=link.values("delay_mean"),
@@ -63,7 +76,20 @@ def picture_of(run: RunData) -> Picture | None:
         busy=thin(busy),
         delay_upper=delays.upper[thinned] if len(shares) else delays.upper,
         delay_share=shares[thinned] if len(shares) else shares,
+        variation=_distribution(run.packets(BOTTLENECK).variations()) if recorded else None,
+        rates=_distribution(run.packets(BOTTLENECK).rates(run.of_kind("tcp"), begin, PERIOD))
+        if recorded
+        else None,
     )
+
+
+def _distribution(parts: Sequence[Floats]) -> Distribution | None:
+    """The distribution of all values together, thinned out; None without values."""
+    values = np.sort(np.concatenate(parts))
+    if not len(values):
+        return None
+    at = np.unique(np.linspace(0, len(values) - 1, POINTS).astype(int))
+    return values[at], (at + 1) / len(values)
 
 
 def ellipse(x: Floats, y: Floats) -> tuple[Floats, Floats] | None:

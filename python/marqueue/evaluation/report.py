@@ -6,10 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from marqueue.evaluation.criterion import Judgement
 from marqueue.evaluation.criterion import Verdict as Found
 from marqueue.evaluation.evaluating import Evaluation, Outcome
-from marqueue.evaluation.pictures import Picture, ellipse
+from marqueue.evaluation.measures import Measure
+from marqueue.evaluation.pictures import PERIOD, Distribution, Picture, ellipse
 from marqueue.evaluation.table import reasons, shown_value
 from marqueue.reports.builder import Cell, Report, Verdict
 from marqueue.reports.builder import Outcome as Shown
@@ -54,7 +57,7 @@ def evaluation_report(of: Evaluation) -> Report:
         "in the same replication, with the same random numbers. It passes if the whole 95% "
         "interval "
         "over replications is on the right side, fails if the whole interval is on the wrong side, "
-        "and is not decided in between. The standard states no limits: these are ours.",
+        "and is not decided in between. The text of the suite states no limits: these are ours.",
     )
     page.table(["No.", "Reason"], [[n, text] for text, n in reasons([of]).items()])
     for outcome in of.outcomes:
@@ -66,7 +69,7 @@ def _case(page: Report, outcome: Outcome, numbers: Mapping[str, int]) -> None:
     case = outcome.case
     page.section(f"{case.section} {case.title}").text(case.about)
     page.verdicts(_verdict(each, numbers) for each in outcome.judgements)
-    page.charts(list(_charts(outcome.pictures)))
+    page.charts([*_charts(outcome.pictures), *_through(outcome)])
     labels = [label for label, runs in outcome.measured.items() if "" in runs]
     if labels:
         rows: list[list[Cell]] = []
@@ -124,6 +127,46 @@ def _charts(pictures: Mapping[str, Picture]) -> Iterator[Chart]:
         ],
         kind="step", floor=0.0,
     )  # fmt: skip
+    yield from _distributions(
+        "Delay variation, distribution over packets", "Delay above the flow's smallest [ms]",
+        "Share of packets", {label: each.variation for label, each in pictures.items()}, 1e3,
+    )  # fmt: skip
+    yield from _distributions(
+        f"Rate of TCP flows over {PERIOD:g} s, distribution over flows and time", "Rate [Mbit/s]",
+        "Share of periods", {label: each.rates for label, each in pictures.items()}, 1e-6,
+    )  # fmt: skip
+
+
+def _distributions(
+    title: str, x: str, y: str, of: Mapping[str, Distribution | None], scale: float
+) -> Iterator[Chart]:
+    """A chart of distributions, for those that have one."""
+    curves = [
+        ChartCurve(scale * each[0], each[1], tags={"contender": label})
+        for label, each in of.items()
+        if each is not None
+    ]
+    if curves:
+        yield Chart(title, x, y, curves, kind="step", floor=0.0)
+
+
+def _through(outcome: Outcome) -> Iterator[Chart]:
+    """A measure against another, a point for each variant, in order of the first."""
+    by_name = {each.name: each for each in outcome.case.measures}
+    for x, y in outcome.case.through:
+        curves = []
+        for label, runs in outcome.measured.items():
+            points = sorted((of[x].estimate.mean, of[y].estimate.mean) for of in runs.values())
+            across, up = np.array(points).T
+            curves.append(ChartCurve(across, up, tags={"contender": label}))
+        yield Chart(
+            f"{by_name[y].label} against {by_name[x].label.lower()}: a point for each variant",
+            _axis(by_name[x]), _axis(by_name[y]), curves,
+        )  # fmt: skip
+
+
+def _axis(measure: Measure) -> str:
+    return f"{measure.label} [{measure.unit}]" if measure.unit else measure.label
 
 
 def write_report(of: Evaluation, made: Circumstances, directory: Path) -> None:

@@ -29,9 +29,13 @@ class Packets:
     kind: Sequence[Indices]
     """Indices of :data:`KINDS`; -1 for others."""
     flow: Sequence[Indices]
+    seq: Sequence[Indices]
+    """Number of the packet in its flow's data."""
     sojourn: Sequence[Floats]
     """s; meaningful at departures."""
     ack: Sequence[npt.NDArray[np.bool_]]
+    size: Sequence[Indices]
+    """Bytes on the wire."""
 
     def loss_ratio(self, flows: Sequence[Indices]) -> Floats:
         """Dropped over arrived data packets of these flows."""
@@ -81,6 +85,50 @@ class Packets:
             found.append(synchronization_ratio(time[lost], flow[lost], len(wanted), quiet))
         return np.array(found)
 
+    def variations(self) -> list[Floats]:
+        """The delay variation of every data packet: its queueing delay above the smallest of its
+        flow, s (RFC 5481, section 4.2)."""
+        found = []
+        for kind, ack, flow, sojourn in zip(
+            self.kind, self.ack, self.flow, self.sojourn, strict=True
+        ):
+            there = (kind == DEPART) & ~ack
+            _, of = np.unique(flow[there], return_inverse=True)
+            least = np.full(of.max(initial=-1) + 1, np.inf)
+            np.minimum.at(least, of, sojourn[there])
+            found.append(sojourn[there] - least[of])
+        return found
+
+    def rates(self, flows: Sequence[Indices], begin: float, period: float) -> list[Floats]:
+        """The rate of each of these flows in every period, s, bit/s on the wire without data that
+        left before; only periods between that of a flow's first packet and that of its last."""
+        found = []
+        for r, wanted in enumerate(flows):
+            there = (self.kind[r] == DEPART) & ~self.ack[r] & np.isin(self.flow[r], wanted)
+            time = self.time[r][there] - begin
+            flow, seq, size = (each[r][there] for each in (self.flow, self.seq, self.size))
+            found.append(period_rates(time, flow, seq, size, period))
+        return found
+
+
+def period_rates(time: Floats, flow: Indices, seq: Indices, size: Indices, period: float) -> Floats:
+    """The rates of flows in periods, bit/s, from their departures in order of time; each number of
+    a flow counts once, and a flow's first and last period do not count."""
+    if not len(time):
+        return np.empty(0)
+    _, first = np.unique((flow << 32) + seq, return_index=True)
+    _, of = np.unique(flow[first], return_inverse=True)
+    at = (time[first] / period).astype(np.int64)
+    shape = of.max() + 1, at.max() + 1
+    bits = np.zeros(shape)
+    np.add.at(bits, (of, at), 8.0 * size[first])
+    begins, ends = np.full(shape[0], shape[1]), np.full(shape[0], -1)
+    np.minimum.at(begins, of, at)
+    np.maximum.at(ends, of, at)
+    periods = np.arange(shape[1])
+    inside = (periods > begins[:, None]) & (periods < ends[:, None])
+    return np.asarray(bits[inside] / period)
+
 
 def synchronization_ratio(time: Floats, flow: Indices, flows: int, quiet: float) -> float:
     """The mean share of ``flows`` that lose packets in a loss event, for losses at these times.
@@ -111,6 +159,21 @@ class RunData:
             flow[(groups == group) & (replication == r)] for r in range(self.result.replications)
         ]
 
+    def of_kind(self, kind: str) -> list[Indices]:
+        """The numbers of the flows of a kind of traffic, one array per replication."""
+        table = self.result.flows
+        kinds = np.array(table["kind"].to_pylist())
+        _, flow, replication, _ = self._flows
+        return [flow[(kinds == kind) & (replication == r)] for r in range(self.result.replications)]
+
+    def recorded(self, link: str) -> bool:
+        """Whether the packets of a link were recorded."""
+        return "trace" in self.result.tables and link in self._recorded
+
+    @cached_property
+    def _recorded(self) -> set[str]:
+        return set(self.result.to_arrow("trace")["link"].unique().to_pylist())
+
     @cached_property
     def _flows(self) -> tuple[npt.NDArray[np.str_], Indices, Indices, Floats]:
         table = self.result.flows
@@ -134,8 +197,10 @@ class RunData:
         replication = table["replication"].to_numpy()
         kind = _named(table["kind"], KINDS)
         flow = table["flow"].to_numpy().astype(np.int64)
+        seq = table["seq"].to_numpy().astype(np.int64)
         sojourn = table["sojourn"].to_numpy()
         ack = table["ack"].to_numpy().astype(bool)
+        size = table["bytes"].to_numpy().astype(np.int64)
         begin, _ = self.result.span()
         rows = [
             np.flatnonzero(there & (replication == r) & (time >= begin))
@@ -145,8 +210,10 @@ class RunData:
             time=[time[each] for each in rows],
             kind=[kind[each] for each in rows],
             flow=[flow[each] for each in rows],
+            seq=[seq[each] for each in rows],
             sojourn=[sojourn[each] for each in rows],
             ack=[ack[each] for each in rows],
+            size=[size[each] for each in rows],
         )
 
     def startup_times(self) -> Floats:

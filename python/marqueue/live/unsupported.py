@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from math import inf
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.live.flows import LARGEST, LAWS, LONGER, UDP
 from marqueue.live.requirements import LEAST6
 from marqueue.scenario import Scenario
-from marqueue.scenario.traffic import Cbr, Paced, Packets, Quic, Tcp
+from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Quic, Tcp
 
 #: Limit for flows without an end: each has a sender and a receiver process.
 MOST_PROCESSES = 100
@@ -48,8 +50,9 @@ def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem
 def _in_traffic(scenario: Scenario, plan: Mapping[str, Any], ipv6: bool) -> Iterator[Problem]:
     for i, table in enumerate(scenario.traffic):
         path = f"traffic.{i}"
-        if isinstance(table, Quic):
-            yield Problem(f"{path}.kind", 'got "quic", expected another kind: it is simulated only')
+        if isinstance(table, Quic | Media):
+            message = f"got {show(table.kind)}, expected another kind: it is simulated only"
+            yield Problem(f"{path}.kind", message)
         if isinstance(table, Tcp):
             yield from _in_tcp(path, table)
         if isinstance(table, Cbr | Packets | Paced):
@@ -108,11 +111,19 @@ def _flows(kinds: list[tuple[str, Any]], *, endless: bool) -> float:
 
 
 def _packets(kinds: list[tuple[str, Any]]) -> float:
+    """The largest number of UDP packets without control a second, over time: bursts that follow
+    each other do not add up."""
     per_second = {
         "cbr": lambda s: s["count"] * s["rate"] / 8 / s["packet"],
         "packets": lambda s: s["rate"],
     }
-    return float(sum(per_second[kind](s) for kind, s in kinds if kind in per_second))
+    changes: list[tuple[float, float]] = []
+    for kind, settings in kinds:
+        if kind in per_second:
+            each, stop = per_second[kind](settings), settings["stop"]
+            changes += [(settings["start"], each), (inf if stop is None else stop, -each)]
+    # At the same time, what ends comes before what begins.
+    return max(accumulate(change for _, change in sorted(changes)), default=0.0)
 
 
 def _in_transports(scenario: Scenario, available: list[str], smallest: int) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from marqueue.recommend.linux_tc import (
     microseconds,
     red_weight,
 )
-from marqueue.recommend.question import PACKET, Question
+from marqueue.recommend.question import PACKET, Ecn, Question
 from marqueue.scenario.parameters import aqms
 
 #: Buffers in packets: at least, and in round trips of the link's rate.
@@ -172,6 +172,8 @@ _MAKERS: Mapping[str, Callable[[Question], Made]] = {
 
 #: What is tried unless AQMs are named.
 DEFAULT = ("droptail", "red", "pie", "codel", "fq_codel", "fq_pie", "cake", "dualpi2")
+#: What is tried beside these for senders that answer to the share of marks.
+_FOR_L4S = ("step",)
 
 _NO_SHARE = "its senders follow prices that routers write, which CUBIC does not"
 #: Why others are not tried by default.
@@ -186,8 +188,13 @@ _REASONS = {
     **dict.fromkeys(("docsis_pie", "docsis_dualq", "docsis_dualq_unprotected"),
                     "it is of cable modems; Linux lacks it"),
     **dict.fromkeys(("sfq", "drr", "wfq"), "it schedules, and does not limit the queue of a flow"),
-    **dict.fromkeys(("step", "scaled"), "it marks above a threshold, and the flows have no ECN"),
 }  # fmt: skip
+#: Why AQMs that mark every packet above a threshold are not tried.
+_THRESHOLD = {
+    Ecn.NONE: "it marks above a threshold, and the flows have no ECN",
+    Ecn.CLASSIC: "it marks every packet above a threshold, and CUBIC answers to one mark as to a "
+    "loss",
+}
 _NO_DESIGN = "it has no design for a range of flows; --aqm tries it with its defaults"
 
 
@@ -197,12 +204,18 @@ def candidates(asked: Question, names: Sequence[str] | None) -> list[Candidate]:
     for name in names or ():
         if name not in known:
             raise RunError(f"--aqm: {unknown(name, known)}")
-    return [_candidate(asked, name) for name in dict.fromkeys(names or DEFAULT)]
+    default = DEFAULT + _FOR_L4S if asked.ecn is Ecn.L4S else DEFAULT
+    return [_candidate(asked, name) for name in dict.fromkeys(names or default)]
 
 
-def not_tried(tried: Sequence[str]) -> dict[str, str]:
+def not_tried(tried: Sequence[str], ecn: Ecn = Ecn.NONE) -> dict[str, str]:
     """The other AQMs, each with the reason."""
-    return {name: _REASONS.get(name, _NO_DESIGN) for name in aqms() if name not in tried}
+    reasons = dict(_REASONS)
+    if ecn in _THRESHOLD:
+        reasons |= dict.fromkeys(("step", "scaled"), _THRESHOLD[ecn])
+    if ecn is Ecn.L4S:
+        reasons["pi2"] = "it has no queue for L4S; dualpi2 has its Classic queue beside one"
+    return {name: reasons.get(name, _NO_DESIGN) for name in aqms() if name not in tried}
 
 
 def _candidate(asked: Question, name: str) -> Candidate:

@@ -36,22 +36,21 @@ def _gain(text: str, step: float) -> float:
 
 def _codel(aqm: Table, limit: int, packet: int) -> str:
     return (
-        f"codel limit {limit} target {tc_time(aqm['target'])} "
-        f"interval {tc_time(aqm['interval'])} noecn"
+        f"codel limit {limit} target {tc_time(aqm['target'])} interval {tc_time(aqm['interval'])}"
     )
 
 
 def _fq_codel(aqm: Table, limit: int, packet: int) -> str:
     return (
         f"fq_codel limit {limit} flows {aqm['queues']} quantum {_bytes(aqm['quantum'])} "
-        f"target {tc_time(aqm['target'])} interval {tc_time(aqm['interval'])} noecn"
+        f"target {tc_time(aqm['target'])} interval {tc_time(aqm['interval'])}"
     )
 
 
 def _pie(aqm: Table, limit: int, packet: int) -> str:
     return (
         f"pie limit {limit} target {tc_time(aqm['delay_ref'])} "
-        f"tupdate {tc_time(aqm['t_update'])} {_sixteenths(aqm)} noecn"
+        f"tupdate {tc_time(aqm['t_update'])} {_sixteenths(aqm)}"
     )
 
 
@@ -59,7 +58,7 @@ def _fq_pie(aqm: Table, limit: int, packet: int) -> str:
     return (
         f"fq_pie limit {limit} flows {aqm['queues']} target {tc_time(aqm['target'])} "
         f"tupdate {tc_time(aqm['t_update'])} {_sixteenths(aqm)} "
-        f"quantum {_bytes(aqm['quantum'])} noecn"
+        f"quantum {_bytes(aqm['quantum'])}"
     )
 
 
@@ -114,21 +113,34 @@ _WRITERS: Mapping[str, Callable[[Table, int, int], str]] = {
     "sfb": _sfb,
 }
 
+#: Words of qdiscs without ECN and with it. dualpi2, cake and sfb always mark ECN-capable packets.
+_ECN = {
+    **dict.fromkeys(("codel", "fq_codel", "pie", "fq_pie"), (" noecn", " ecn")),
+    **dict.fromkeys(("red", "choke"), ("", " ecn")),
+}
+
 #: AQMs that need the rate of the link, as a tc option of their own.
 _NEED_RATE = ("red", "choke")
 
 
 def tc_commands(
-    aqm: Table, limit: int, packet: int, rate: float, device: str = "eth0"
+    aqm: Table,
+    limit: int,
+    packet: int,
+    rate: float,
+    device: str = "eth0",
+    *,
+    ecn: bool = False,
 ) -> tuple[str, ...] | None:
     """The commands for a device that sends faster than ``rate`` (bit/s): a shaper, and the AQM
-    below it. ``limit`` is the buffer in packets of ``packet`` bytes. None where Linux lacks the
+    below it. ``limit`` is the buffer in packets of ``packet`` bytes; with ``ecn`` ECN-capable
+    packets are marked. None where Linux lacks the
     AQM."""
     name = aqm["name"]
     if name == "droptail":
         below = f"pfifo limit {limit}"
     elif name in _WRITERS:
-        below = _WRITERS[name](aqm, limit, packet)
+        below = _WRITERS[name](aqm, limit, packet) + _ECN.get(name, ("", ""))[ecn]
     else:
         return None
     speed = f"{rate:.0f}bit"

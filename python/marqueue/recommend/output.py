@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from marqueue.recommend.question import LINK
+from marqueue.recommend.question import LINK, Ecn
 from marqueue.recommend.recommendation import ACROSS, UP, Recommendation, summary
 from marqueue.reports.builder import Report
 from marqueue.reports.chart import Chart, ChartCurve
 from marqueue.results import Subject
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.provenance import commit
+
+SENDERS = {
+    Ecn.NONE: "CUBIC without ECN",
+    Ecn.CLASSIC: "CUBIC with ECN",
+    Ecn.L4S: "Prague with ECT(1)",
+}
 
 
 def write(found: Recommendation, directory: Path) -> None:
@@ -46,7 +52,7 @@ def page(found: Recommendation) -> Report:
     warmup, measured = found.seconds
     report = Report(
         f"Which AQM for {asked.rate / 1e6:g} Mbit/s",
-        f"Round trips of {rtts}, {users}. Goals: {goals}.",
+        f"Round trips of {rtts}, {users}, {SENDERS[asked.ecn]}. Goals: {goals}.",
         f"{found.effort.replications} replications of {measured:.4g} s after {warmup:.4g} s of "
         f"warm-up, seed {found.seed}. ± is the half width of the 95% interval.",
     )

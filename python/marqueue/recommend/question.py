@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from marqueue.errors import RunError, show, unknown
 from marqueue.recommend.goals import Goal
@@ -20,6 +21,17 @@ PACKET = 1500
 KINDS = ("web", "video", "bulk")
 #: Flows and rates that can be simulated in a useful time.
 MOST_FLOWS = 10_000
+
+
+class Ecn(Enum):
+    """What senders know of ECN."""
+
+    NONE = "none"
+    """CUBIC without it."""
+    CLASSIC = "classic"
+    """CUBIC that takes a mark for a loss (RFC 3168)."""
+    L4S = "l4s"
+    """Prague, whose packets are ECT(1) (RFC 9331)."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +63,7 @@ class Question:
     flows: Range
     mix: tuple[str, ...]
     goals: tuple[Goal, ...]
+    ecn: Ecn = Ecn.NONE
 
     @property
     def capacity(self) -> float:
@@ -58,18 +71,30 @@ class Question:
         return self.rate / 8 / PACKET
 
     @classmethod
-    def parse(cls, rate: str, rtt: str, flows: str, mix: str, goals: Sequence[str]) -> Question:
+    def parse(
+        cls,
+        rate: str,
+        rtt: str,
+        flows: str,
+        mix: str,
+        goals: Sequence[str],
+        ecn: str = Ecn.NONE.value,
+    ) -> Question:
         """Reads the options. Raises RunError with the option, the value and what was expected."""
         kinds = read_mix(mix)
         if not goals:
             raise RunError("--goal: missing, expected at least one, such as 'delay_p99 < 20 ms'")
         among = subjects_of(kinds)
+        known = [each.value for each in Ecn]
+        if ecn not in known:
+            raise RunError(f"--ecn: {unknown(ecn, known)}")
         return cls(
             rate=_positive("--rate", _rate, rate),
             rtt=read_range("--rtt", rtt, _seconds, "a range of times such as 10..80ms"),
             flows=read_range("--flows", flows, _count, "a range of numbers such as 5..200"),
             mix=kinds,
             goals=tuple(Goal.parse(goal, among) for goal in goals),
+            ecn=Ecn(ecn),
         )
 
 

@@ -20,7 +20,7 @@ from marqueue.recommend.candidates import Candidate, candidates, not_tried
 from marqueue.recommend.goals import Goal, Verdict
 from marqueue.recommend.linux_tc import tc_commands
 from marqueue.recommend.mixes import groups
-from marqueue.recommend.question import LINK, PACKET, Question
+from marqueue.recommend.question import LINK, PACKET, Ecn, Question
 from marqueue.results import CONFIDENCE, ChosenFigure, Result, Subject
 from marqueue.results.provenance import Circumstances, here
 from marqueue.scenario import Scenario, from_dict
@@ -133,12 +133,13 @@ class Recommendation:
     def commands(self) -> tuple[str, ...] | None:
         """The commands for Linux of the winner, or of the best; None where Linux lacks it."""
         best = self.judged[0].candidate
-        return tc_commands(best.aqm, best.buffer, PACKET, self.asked.rate)
+        ecn = self.asked.ecn is not Ecn.NONE
+        return tc_commands(best.aqm, best.buffer, PACKET, self.asked.rate, ecn=ecn)
 
     @property
     def not_tried(self) -> dict[str, str]:
         """The AQMs that were not tried, with reasons."""
-        return not_tried([each.candidate.name for each in self.judged])
+        return not_tried([each.candidate.name for each in self.judged], self.asked.ecn)
 
 
 def recommend(
@@ -250,14 +251,21 @@ def _scenario(
                     "delay": wait,
                     "buffer": f"{candidate.buffer} packets",
                     "packet": f"{PACKET} B",
-                    "signal": "drop",
+                    "signal": "drop" if asked.ecn is Ecn.NONE else "ecn",
                     "aqm": dict(candidate.aqm),
                 },
             },
-            "transport": {"default": {"preset": "linux"}},
+            "transport": {"default": {"preset": "linux", **_SENDERS[asked.ecn]}},
             "traffic": groups(asked.rate, at.users, asked.mix),
         }
     )
+
+
+_SENDERS: Mapping[Ecn, Mapping[str, Any]] = {
+    Ecn.NONE: {},
+    Ecn.CLASSIC: {"ecn": True},
+    Ecn.L4S: {"control": "prague", "ecn": True},
+}
 
 
 def _figures(asked: Question) -> list[ChosenFigure]:
@@ -279,6 +287,7 @@ def summary(found: Recommendation) -> dict[str, Any]:
             "rtt": [asked.rtt.low, asked.rtt.high],
             "flows": [asked.flows.low, asked.flows.high],
             "mix": list(asked.mix),
+            "ecn": asked.ecn.value,
             "goals": [goal.text for goal in asked.goals],
         },
         "seed": found.seed,

@@ -15,7 +15,7 @@ def print_rule_design(design: RuleDesign, sides: BothSides | None) -> None:
         rules.add_row(each.name, str(each.value), each.rule, each.source)
     output.print(rules)
     output.print()
-    _line(f"Margins: cannot say. {design.no_margins}.")
+    _line(f"Margins: none. {design.no_margins}.")
     _line("Assumed: " + "; ".join(design.assumptions) + ".")
     if sides is None:
         return

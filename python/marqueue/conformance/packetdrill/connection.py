@@ -25,6 +25,14 @@ NS = 1_000_000_000
 ENDLESS = 0x7FFFFFFF
 """ssthresh before the first loss in tcp_info."""
 
+FIRST_COUNT = 5
+"""r.cep before any mark (RFC 9768, section 3.2.1)."""
+MARKED_SYN_ACK = 0b110
+"""The ACK of a SYN-ACK that came with CE (RFC 9768, section 3.2.2.1)."""
+
+OPTION = 12
+"""Bytes of the option of AccECN, with one of padding."""
+
 STATES = {"open": 0, "disorder": 1, "cwr": 2, "recovery": 3, "loss": 4}
 """tcpi_ca_state by the phase of loss recovery."""
 
@@ -70,6 +78,8 @@ class Connection:
         self._sent: deque[_Sent] = deque()
         self._timestamps: dict[int, int] = {}
         self._scale = 0
+        self._marked = 0
+        """Packets of the other end that came with CE, under AccECN."""
         self._opened = 0
         """When the SYN left that is ours, ns."""
 
@@ -145,8 +155,6 @@ class Connection:
     def _handshake(self, packet: Packet) -> None:
         if self._syn and (self._syn.arrives or self._answer):
             raise NotModelled(packet.line, "a second connection, or a SYN that comes again")
-        if "A" in packet.flags:
-            raise NotModelled(packet.line, "accurate ECN")
         if self._syn is None:
             self._syn = packet
         else:
@@ -181,18 +189,35 @@ class Connection:
         window = ((packet.window or 0) << scale) // self._segments.size
         if not window:
             raise NotModelled(packet.line, "a window of less than a segment")
-        opens = self._sender.info()["una"] == 0
-        ece = "E" in packet.flags or (opens and "ecn" in self.settings.parameters)
         self._note(
             self._sender.on_ack(
                 self.now,
                 self._segment(packet, packet.ack),
                 [(self._segment(packet, a), self._segment(packet, b)) for a, b in packet.sack],
                 echo,
-                ece,
+                self._feedback(packet),
                 window,
             )
         )
+
+    def _feedback(self, packet: Packet) -> tuple[int, tuple[int, int, int] | None]:
+        """What an acknowledgement says of ECN. That which opens the connection is, for the model,
+        the SYN-ACK, whoever sent it."""
+        assert self._sender
+        assert self._answer
+        self._marked += self._accurate and packet.ecn == "ce"
+        if self._sender.info()["una"]:
+            return packet.ace, packet.counters
+        if self._accurate and packet is not self._answer:
+            if packet.ace == MARKED_SYN_ACK:
+                raise NotModelled(packet.line, "CE on our SYN-ACK")
+            if packet.ace == 0:
+                raise NotModelled(packet.line, "a path that clears the field of AccECN")
+        return (self._answer.ace if "ecn" in self.settings.parameters else 0), None
+
+    @property
+    def _accurate(self) -> bool:
+        return self.settings.parameters.get("ecn_feedback") == "accecn"
 
     def _segment(self, packet: Packet, byte: int) -> int:
         """The segment that begins at a byte."""
@@ -220,8 +245,6 @@ class Connection:
     def _expect_syn(self, packet: Packet, at: int) -> None:
         if packet.unknown_option:
             raise NotModelled(packet.line, f"TCP option {packet.unknown_option}")
-        if "A" in packet.flags or "W" in packet.flags.removeprefix("SEW"):
-            raise NotModelled(packet.line, "accurate ECN")
         if self._answer or (self._syn and not self._syn.arrives):
             raise NotModelled(packet.line, "a SYN that is sent again")
         self.now = self._opened = max(self.now, at)
@@ -237,6 +260,9 @@ class Connection:
     def _expect_data(self, packet: Packet, at: int) -> None:
         tolerance = round(self.script.tolerance * NS)
         latest = at if packet.when.latest is None else self._latest(packet.when, at)
+        full = self._segments.size - OPTION
+        if self._accurate and packet.counters is not None and packet.length >= full:
+            raise NotModelled(packet.line, "the option of AccECN on our data, which takes its room")
         start, expected = packet.start, f"{packet.start}:{packet.end}({packet.length})"
         while start < packet.end:
             sent = self._next_sent(latest + tolerance)
@@ -273,7 +299,11 @@ class Connection:
             raise Mismatch(packet.line, f"[{packet.ecn}]", f"[{got}]")
         if packet.ecn == "ect1":
             raise NotModelled(packet.line, "ECT(1)")
-        if ("W" in packet.flags) != sent.cwr:
+        if self._accurate:
+            own = (FIRST_COUNT + self._marked) % 8
+            if packet.ace != own:
+                raise Mismatch(packet.line, f"AE CWR ECE {packet.ace:03b}", f"{own:03b}")
+        elif ("W" in packet.flags) != sent.cwr:
             raise Mismatch(
                 packet.line,
                 "CWR" if "W" in packet.flags else "no CWR",

@@ -182,8 +182,21 @@ def _with_option(packet: Packet, words: list[str]) -> Packet:
             return replace(packet, sack=[_block(packet, block) for block in blocks])
         case ["TS", "val", value, "ecr", echo] if value.isdigit() and echo.isdigit():
             return replace(packet, timestamp=(int(value), int(echo)))
+        case ["ECN", *fields]:
+            return replace(packet, counters=_counters(packet, fields))
         case _:
             return replace(packet, unknown_option=words[0])
+
+
+def _counters(packet: Packet, fields: list[str]) -> tuple[int, int, int] | None:
+    """The counters of AccECN; None of an option that has not all three."""
+    pairs = dict(zip(fields[::2], fields[1::2], strict=False))
+    known = {"e0b", "ceb", "e1b"}
+    if len(fields) % 2 or not set(pairs) <= known or not all(v.isdigit() for v in pairs.values()):
+        raise ScriptError(packet.line, f"got ECN {' '.join(fields)}, expected e0b, ceb and e1b")
+    if set(pairs) != known:
+        return None
+    return int(pairs["e0b"]), int(pairs["ceb"]), int(pairs["e1b"])
 
 
 def _block(packet: Packet, text: str) -> tuple[int, int]:

@@ -52,10 +52,21 @@ class Packet:
     sack: Sequence[tuple[int, int]] = ()
     timestamp: tuple[int, int] | None = None
     """TSval and TSecr, if it has timestamps."""
+    counters: tuple[int, int, int] | None = None
+    """AccECN's counters of bytes with ECT(0), CE and ECT(1), if it has the option."""
     unknown_option: str | None = None
     """An option that is not one of these."""
     ecn: str | None = None
     """What the IP header must say: ect0, ect1, ce, noecn; None if anything will do."""
+
+    @property
+    def ace(self) -> int:
+        """The flags AE, CWR and ECE as a number (RFC 9768, section 3.1), which a script may give as
+        letters or as a digit."""
+        digits = [each for each in self.flags if each.isdigit()]
+        if digits:
+            return int(digits[0])
+        return 4 * ("A" in self.flags) + 2 * ("W" in self.flags) + ("E" in self.flags)
 
     @property
     def length(self) -> int:

@@ -15,6 +15,11 @@ SYSCTL = re.compile(r"net[./]ipv4[./]tcp_(\w+)\s*=\s*\"?([^\s\"`]+)")
 FAIR_QUEUE = re.compile(r"\btc qdisc \w+ dev tun0 root fq\b")
 """The qdisc that paces what leaves."""
 
+CLASSIC, ACCURATE = 0b011, 0b111
+"""AE, CWR and ECE of a SYN that asks for ECN (RFC 3168) or for AccECN (RFC 9768)."""
+ACCURATE_ANSWERS = range(0b010, 0b111)
+"""Those of a SYN-ACK that agrees to AccECN (RFC 9768, section 3.1.2)."""
+
 CONTROLS = {"cubic": "cubic", "reno": "reno", "dctcp": "dctcp", "bbr": "bbr"}
 """The congestion controls of Linux by our names."""
 
@@ -61,7 +66,7 @@ class Settings:
     def negotiate(self, syn: Packet, answer: Packet, largest: int | None) -> int:
         """Takes what both ends agree on; ``largest`` is TCP_MAXSEG. Returns the bytes of a segment.
 
-        Source: RFC 9293, 3.7.1; RFC 2018, 2; RFC 7323, 3.2; RFC 3168, 6.1.1.
+        Source: RFC 9293, 3.7.1; RFC 2018, 2; RFC 7323, 3.2; RFC 3168, 6.1.1; RFC 9768, 3.1.
         """
         sizes = [p.mss if p.mss is not None else 536 for p in (syn, answer)]
         timestamps = syn.timestamp is not None and answer.timestamp is not None
@@ -76,6 +81,8 @@ class Settings:
                 "ecn_reduction": "cut",
                 "dsack": False,
             }
-        if "E" in syn.flags and "W" in syn.flags and "E" in answer.flags:
+        if syn.ace == ACCURATE and answer.ace in ACCURATE_ANSWERS:
+            self.parameters |= {"ecn": True, "ecn_feedback": "accecn"}
+        elif syn.ace & CLASSIC == CLASSIC and answer.ace == 0b001:
             self.parameters["ecn"] = True
         return segment

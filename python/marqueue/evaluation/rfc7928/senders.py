@@ -20,12 +20,14 @@ from marqueue.evaluation.measures import (
     delay,
     delay_p99,
     delay_variation,
+    flow_rates,
     goodput,
     goodput_of,
     loss_gap,
     packet_loss,
     share,
 )
+from marqueue.evaluation.pictures import PERIOD
 from marqueue.evaluation.rfc7928 import limits, setup
 from marqueue.evaluation.run_data import RunData
 from marqueue.scenario import Aqm, Scenario
@@ -44,7 +46,22 @@ def one(
     criteria: Sequence[Criterion],
     measures: Sequence[Measure] = (),
 ) -> Case[Aqm]:
-    """A case with one run, for which ``build`` gets the title."""
+    """A case with one run, for which ``build`` gets the title, and whose packets are recorded."""
+    return unrecorded(
+        name, section, title, about, build, criteria, (*flow_rates(PERIOD), *measures)
+    )
+
+
+def unrecorded(
+    name: str,
+    section: str,
+    title: str,
+    about: str,
+    build: Callable[[str, Aqm, Effort], Scenario],
+    criteria: Sequence[Criterion],
+    measures: Sequence[Measure] = (),
+) -> Case[Aqm]:
+    """A case with one run without the record of its packets."""
 
     def runs(aqm: Aqm, effort: Effort) -> Mapping[str, Scenario]:
         return {MAIN: build(title, aqm, effort)}

@@ -16,7 +16,7 @@ from marqueue.evaluation.measures import (
     synchronization,
 )
 from marqueue.evaluation.rfc7928 import limits, setup
-from marqueue.evaluation.rfc7928.senders import one
+from marqueue.evaluation.rfc7928.senders import one, unrecorded
 from marqueue.scenario import Aqm, Scenario
 
 SYNCHRONIZED = synchronization("bulk", setup.RTT / 1e3)
@@ -137,13 +137,13 @@ def cases() -> Iterator[Case[Aqm]]:
     """The cases of section 8.2."""
     for number, name in enumerate(setup.LEVELS, 2):
         yield _level(name, number)
-    yield one(
+    yield unrecorded(
         "varying-load", "8.2.5", "Varying congestion level", _load_about(), _varying_load,
         [of(f"{measure}, {phase}") for phase in LOAD_PHASES
          for of, measure in ((limits.shorter, "delay_mean"), (limits.keeps, "goodput"))],
         _phased(LOAD_PHASES),
     )  # fmt: skip
-    yield one(
+    yield unrecorded(
         "varying-capacity-long", "8.2.6", "Varying capacity, phases of 20 s",
         CAPACITY.format("20 s"), partial(_varying_capacity, PHASE, (120.0, 60.0)),
         [
@@ -153,7 +153,7 @@ def cases() -> Iterator[Case[Aqm]]:
         ],
         _phased(CAPACITY_PHASES),
     )  # fmt: skip
-    yield one(
+    yield unrecorded(
         "varying-capacity-short", "8.2.6", "Varying capacity, phases of 100 ms",
         CAPACITY.format("100 ms"), partial(_varying_capacity, 0.1, (120.0, 30.0)),
         [limits.shorter(), limits.under_fast_changes()],

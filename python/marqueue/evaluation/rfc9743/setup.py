@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from marqueue.evaluation.case import Effort
+from marqueue.evaluation.transports import Table, settings
 from marqueue.scenario import Scenario, from_dict
 
 MBIT = 1_000_000
@@ -21,22 +22,10 @@ WARMUP = 10.0
 LAST = 5.0
 """Time without new short flows at the end, s."""
 
-Table = dict[str, Any]
-
 
 def pipe(rate: float = RATE, rtt: float = RTT) -> int:
     """The bandwidth-delay product, packets, for Mbit/s and ms."""
     return max(1, round(rate * MBIT * rtt / 1e3 / 8 / PACKET))
-
-
-CLASSIC = ("reno", "cubic", "ledbat", "ledbat++", "bbr1", "bbr3", "aimd", "scalable")
-"""Controls that answer to losses or delays; the others are made for ECN."""
-
-
-def settings(control: str, ecn: bool | None = None) -> Table:
-    """The senders of a control under the preset of Linux; with ECN where it is made for it."""
-    with_ecn = control not in CLASSIC if ecn is None else ecn
-    return {"preset": "linux", "control": control, **({"ecn": True} if with_ecn else {})}
 
 
 def flows(name: str, count: int = 1, **more: Any) -> Table:

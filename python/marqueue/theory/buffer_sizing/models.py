@@ -47,8 +47,8 @@ LEAST = 20
 PAIR = 2
 """Packets that an acknowledgement of two segments releases (RFC 5681, 4.2)."""
 
-TARGET = 0.005
-"""CoDel's target, s."""
+TARGET, INTERVAL = 0.005, 0.1
+"""CoDel's target and interval, s (RFC 8289, sections 4.2 and 4.3)."""
 
 RULE_OF_THUMB = Model(
     "rule of thumb", "utilization", "lower bound", "Villamizar and Song 1994",
@@ -188,11 +188,26 @@ def _codel(demand: Demand, buffer: int) -> tuple[Statement, ...]:
     target = TARGET * demand.packets_per_second
     if buffer <= target:
         return _droptail(demand, buffer)
+    needed = 1.5 / (demand.window + target / demand.flows) ** 2 * demand.packets_per_second
     why = (
-        f"the buffer is above CoDel's target, {target:.0f} packets, where its control law has no "
-        "fixed point"
+        f"the buffer is above CoDel's target, {target:.0f} packets, where its control law sets how "
+        "often it signals, not how long the queue is. While the sojourn time is above the target, "
+        "the frequency of signals rises as t / (2 interval^2); the "
+        f"{needed:.3g} a second that these flows need (1.5 / W^2 of all packets) come after "
+        f"{codel_rise(needed, INTERVAL):.3g} s, then the queue falls and signals stop. Utilization "
+        "and loss do not follow from that"
     )
     return (CODEL.omitted(why),)
+
+
+def codel_rise(frequency: float, interval: float) -> float:
+    """How long the sojourn time is above CoDel's target until signals have this frequency, 1/s, for
+    an interval in s.
+
+    Signal k + 1 comes interval / sqrt(k) after signal k (RFC 8289, section 3.3), so signal n comes
+    after about 2 interval sqrt(n), when the frequency is sqrt(n) / interval.
+    """
+    return 2 * interval**2 * frequency
 
 
 def _scaled(demand: Demand, buffer: int) -> tuple[Statement, ...]:
