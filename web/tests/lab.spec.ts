@@ -20,8 +20,10 @@ async function downloaded(page: Page, value: string): Promise<Buffer> {
   return readFile(await download.path());
 }
 
-async function noSeriousFindings(page: Page): Promise<void> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+/** Axe's findings; of the dark scheme its colours alone, because nothing else differs. */
+async function noSeriousFindings(page: Page, scheme: 'light' | 'dark'): Promise<void> {
+  const axe = new AxeBuilder({ page });
+  const { violations } = await (scheme === 'dark' ? axe.withRules('color-contrast') : axe).analyze();
   const serious = violations.filter((each) => each.impact === 'serious' || each.impact === 'critical');
   expect(serious.map((each) => `${each.id}: ${each.nodes.map((node) => node.target.join(' ')).join('; ')}`)).toEqual([]);
 }
@@ -169,13 +171,16 @@ test('no script of a hostile link runs', async ({ lab, served, problems }) => {
     '[[topology.classes]]', `name = '${attack}'`, 'from = "a"', 'to = "b"',
     '[[traffic]]', `name = '<svg onload=window.owned=1>'`, 'kind = "tcp"', `[traffic.'${attack}']`,
   ].join('\n');
+  const page = await lab.context().newPage();
+  page.on('dialog', (dialog) => problems.push(dialog.message()));
+  // The second is a scenario that runs, and opens in the page that has the compiler.
   for (const hostile of [text, text.replace(/\n\[traffic\..*$/, '')]) {
-    const page = await lab.context().newPage();
-    page.on('dialog', (dialog) => problems.push(dialog.message()));
     await page.goto(`${served.url}${await fragment(lab, hostile)}`);
     await compilerLoaded(page);
+    await expect.poll(() => toml(page)).toBe(hostile);
     await expect(page.getByText(attack).first()).toBeVisible();
     for (const tab of ['Form', 'TOML', 'Sliders']) await page.getByRole('tab', { name: tab }).click();
+    if (hostile !== text) await ended(page);
     expect(await page.evaluate(() => 'owned' in window)).toBe(false);
     expect(await page.locator('img[src="x"]').count()).toBe(0);
   }
@@ -260,19 +265,16 @@ test('everything is reached with the keyboard', async ({ edited: lab }) => {
   for (const name of ['Share', 'Run again', 'Restart', 'Packets', 'Theory', 'Queue']) expect(reached).toContain(name);
 });
 
-for (const scheme of ['light', 'dark'] as const) {
-  test(`axe finds nothing serious, ${scheme}`, async ({ page, served }) => {
-    await page.emulateMedia({ colorScheme: scheme });
-    await page.goto(served.url);
-    await ended(page);
-    await noSeriousFindings(page);
-    await compilerLoaded(page);
-    await page.getByRole('tab', { name: 'Form' }).click();
-    await noSeriousFindings(page);
-    await page.getByRole('tab', { name: 'TOML' }).click();
-    await noSeriousFindings(page);
-  });
-}
+test('axe finds nothing serious, light and dark', async ({ edited: lab }) => {
+  for (const scheme of ['light', 'dark'] as const) {
+    await lab.emulateMedia({ colorScheme: scheme });
+    for (const tab of ['Sliders', 'Form', 'TOML']) {
+      await lab.getByRole('tab', { name: tab }).click();
+      await noSeriousFindings(lab, scheme);
+    }
+  }
+  await lab.emulateMedia({ colorScheme: null });
+});
 
 test('400 px wide: nothing is cut off', async ({ page, served }) => {
   await page.setViewportSize({ width: 400, height: 800 });

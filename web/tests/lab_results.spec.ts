@@ -33,6 +33,13 @@ test('results are listed, filtered, compared, opened and run again', async ({ la
   await expect(lab.getByRole('row', { name: /damaged/ })).toContainText('does not end with a digest');
   await lab.getByLabel('Filter').fill('aqm.name=codel');
   await expect(lab.getByText('1 of 3 results')).toBeVisible();
+  // Whole words.
+  for (const none of ['aqm.name=cod', 'rate="20 Mbit/s"', 'count=22']) {
+    await lab.getByLabel('Filter').fill(none);
+    await expect(lab.getByText('0 of 3 results')).toBeVisible();
+  }
+  await lab.getByLabel('Filter').fill('rate="2 mbit/s" count=2 codel');
+  await expect(lab.getByText('1 of 3 results')).toBeVisible();
   await lab.getByLabel('Filter').fill('');
   const { violations } = await new AxeBuilder({ page: lab }).analyze();
   expect(violations.filter((each) => each.impact === 'serious' || each.impact === 'critical').map((each) => each.id)).toEqual([]);

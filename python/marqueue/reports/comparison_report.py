@@ -22,7 +22,9 @@ def comparison_report(comparison: Comparison) -> Report:
     """The report: the answer, the settings that differ, both results in each picture, and a table
     for each link and each group of flows."""
     a, b = comparison.a, comparison.b
-    page = Report(f"{a.name} and {b.name}", comparison.method, "A and B, with B − A")
+    page = Report(
+        " and ".join(dict.fromkeys([a.name, b.name])), comparison.method, "A and B, with B − A"
+    )
     page.answer(_answer(comparison))
     page.highlights(_highlights(comparison))
     page.notes(comparison.remarks())

@@ -69,9 +69,8 @@ class _Frame:
         self.chart, self.top = chart, top
         self.bottom = top + HEIGHT - BOTTOM
         xs = [curve.x for curve in curves]
-        ys = [y for curve in curves for y in (curve.y, *(curve.band or ()))]
         self.x_limits = _limits(xs, chart.x_scale)
-        low, high = _limits(ys, chart.y_scale)
+        low, high = _heights(chart, curves)
         if chart.y_scale == "linear":
             high += 0.05 * (high - low)
             low = chart.floor if chart.floor is not None and low >= chart.floor else low
@@ -145,7 +144,7 @@ class _Frame:
             return f'<path class="{color}" d="{bars}"/><g class="{color}">{dots}</g>'
         out = []
         if curve.band:
-            low, high = (self.y(each[stay]) for each in band)
+            low, high = (np.clip(self.y(each[stay]), self.top, self.bottom) for each in band)
             both = np.isfinite(low) & np.isfinite(high)
             outline = [*zip(x[both], high[both], strict=True)]
             outline += [*zip(x[both][::-1], low[both][::-1], strict=True)]
@@ -164,6 +163,23 @@ class _Frame:
                 path.append(f"H{a:.1f}V{b:.1f}" if steps else f"L{a:.1f} {b:.1f}")
             before = there
         return "".join(path)
+
+
+BAND_SHARE = 0.5
+"""A band widens the range of the curves by at most this share on each side: one of few replications
+would flatten them. The page's charts do the same (web/src/charts/table.ts)."""
+
+
+def _heights(chart: Chart, curves: Sequence[ChartCurve]) -> tuple[float, float]:
+    """The range of what is drawn on the vertical axis."""
+    ys = [curve.y for curve in curves]
+    ends = [end for curve in curves for end in curve.band or ()]
+    low, high = _limits([*ys, *ends], chart.y_scale)
+    if chart.kind == "scatter" or chart.y_scale == "log" or not ends:
+        return low, high
+    bottom, top = _limits(ys, chart.y_scale)
+    room = BAND_SHARE * (top - bottom)
+    return max(low, bottom - room), min(high, top + room)
 
 
 def _limits(values: Sequence[Floats], scale: Scale) -> tuple[float, float]:

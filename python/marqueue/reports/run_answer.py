@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from marqueue.reports.builder import Cell
 from marqueue.results import FLOW_FIGURES, LINK_FIGURES
 from marqueue.results.summary import batched_figures
+from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from marqueue.results import Result
@@ -52,7 +53,7 @@ def answer(result: Result) -> str:
     parts = [] if name is None else [_of_link(result, name)]
     flows = None if result.provenance.command else result.traffic()
     if flows and name is None:
-        rate = _three(flows["goodput"].mean / 1e6)
+        rate = _mean(flows["goodput"].scaled(1e-6))
         parts.append(f"No link has a queue; the goodput of all flows was {rate} Mbit/s")
     if flows and flows["jain"].n:
         index = f"{flows['jain'].mean:.3f}"
@@ -77,8 +78,8 @@ def _of_link(result: Result, name: str) -> str:
     delay, late = figures["delay_mean"], figures["delay_p99"]
     if delay.n:
         parts.append(
-            f"delayed them by {_three(1e3 * delay.mean)} ms on average, 99% of them by at most "
-            f"{_three(1e3 * late.mean)} ms"
+            f"delayed them by {_mean(delay.scaled(1e3))} ms on average, 99% of them by at most "
+            f"{_mean(late.scaled(1e3))} ms"
         )
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
@@ -87,5 +88,6 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
 
 
-def _three(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+def _mean(estimate: Estimate) -> str:
+    """The mean with the digits that it has beside its interval."""
+    return str(estimate).partition(" ±")[0]

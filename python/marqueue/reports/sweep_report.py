@@ -56,12 +56,13 @@ def _answer(swept: Sweep, chosen: Sequence[ChosenFigure]) -> str:
             continue
         low, high = (of(found, key=lambda pair: pair[0].mean) for of in (min, max))
         unit = f" {each.figure.unit}" if each.figure.unit else ""
-        title = f"{each.figure.label}{_of(each)}"
+        label = each.figure.label
+        title = f"{label[0].lower()}{label[1:]}{_of(each)}" if parts else f"{label}{_of(each)}"
         if low[0].mean == high[0].mean:
             parts.append(f"{title} is {low[0].mean:.3g}{unit} at every point")
         else:
             parts.append(
-                f"{title} goes from {low[0].mean:.3g} ({_place(swept, low[1])}) to "
+                f"{title} goes from {low[0].mean:.3g}{unit} ({_place(swept, low[1])}) to "
                 f"{high[0].mean:.3g}{unit} ({_place(swept, high[1])})"
             )
     return "; ".join(parts) + "." if parts else "Nothing was measured."
@@ -92,7 +93,7 @@ def _warnings(swept: Sweep) -> list[str]:
     return [
         warning
         if len(numbers) == len(swept.points)
-        else f"Point {', '.join(map(str, numbers))}: {warning}"
+        else f"Point{'s' * (len(numbers) > 1)} {', '.join(map(str, numbers))}: {warning}"
         for warning, numbers in said.items()
     ]
 

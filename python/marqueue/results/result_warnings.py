@@ -115,8 +115,8 @@ def result_warnings(result: ResultData) -> list[str]:
     unfinished = _unfinished(result)
     if unfinished:
         out.append(
-            f"{unfinished} finite flows of the measured time had not finished at the end of the "
-            "run; their completion times are missing in the distribution."
+            "Finite flows of the measured time that had not finished at the end of the run: "
+            f"{unfinished}. Their completion times are missing in the distribution."
         )
     return out
 

@@ -87,13 +87,17 @@ export function extentX(all: readonly Series[]): Limits | null {
   return min <= max ? { min, max } : null;
 }
 
-/** The range of y, bands included, of what is seen in this range of x. */
-export function extentY(all: readonly Series[], seen: Limits, scale: Scale): Limits | null {
-  let [min, max] = [Infinity, -Infinity];
-  const take = (value: number | undefined) => {
+/** A band widens the range of the curves by at most this share on each side: one of few replications would flatten them. */
+const BAND_SHARE = 0.5;
+
+/** The range of y of what is seen in this range of x, with bars (scatter) and, up to {@link BAND_SHARE}, bands. */
+export function extentY(all: readonly Series[], seen: Limits, scale: Scale, bars: boolean): Limits | null {
+  const curves = { min: Infinity, max: -Infinity };
+  const ends = { min: Infinity, max: -Infinity };
+  const take = (range: Limits, value: number | undefined) => {
     if (value === undefined || !drawable(value, scale)) return;
-    if (value < min) min = value;
-    if (value > max) max = value;
+    if (value < range.min) range.min = value;
+    if (value > range.max) range.max = value;
   };
   for (const series of all) {
     for (let i = 0; i < series.x.length; i++) {
@@ -101,12 +105,15 @@ export function extentY(all: readonly Series[], seen: Limits, scale: Scale): Lim
       const next = series.x[i + 1] ?? series.x[i]!;
       const before = series.x[i - 1] ?? series.x[i]!;
       if (next < seen.min || before > seen.max) continue;
-      take(series.y[i]);
-      take(series.low?.[i]);
-      take(series.high?.[i]);
+      take(curves, series.y[i]);
+      take(ends, series.low?.[i]);
+      take(ends, series.high?.[i]);
     }
   }
-  return min <= max ? { min, max } : null;
+  const { min, max } = curves;
+  const room = bars || scale === 'log' || max <= min ? Infinity : BAND_SHARE * (max - min);
+  const found = { min: Math.min(min, Math.max(ends.min, min - room)), max: Math.max(max, Math.min(ends.max, max + room)) };
+  return found.min <= found.max ? found : null;
 }
 
 /** The table as CSV (RFC 4180), a remark in front. */

@@ -26,7 +26,7 @@ function wholeX(series: readonly Series[], options: ChartOptions): Limits {
 
 function wholeY(series: readonly Series[], options: ChartOptions, x: Limits): Limits {
   const scale = options.yScale ?? 'linear';
-  const found = extentY(series, x, scale);
+  const found = extentY(series, x, scale, options.kind === 'scatter');
   if (!found) return scale === 'log' ? { min: 1, max: 10 } : { min: options.yFloor ?? 0, max: (options.yFloor ?? 0) + 1 };
   const wide = padded(found, scale, 0.05);
   if (scale === 'linear' && options.yFloor !== undefined && found.min >= options.yFloor) wide.min = options.yFloor;

@@ -1,4 +1,4 @@
-// A server of static files with the security policy of the lab.
+// A server of static files: with the security policy of the lab, or plain.
 import { createServer, type Server } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
@@ -14,14 +14,14 @@ const TYPES: Record<string, string> = {
 const POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'";
 
-/** Serves a folder on a free port; returns the server and its address. */
-export async function serve(folder: string): Promise<{ server: Server; url: string }> {
+/** Serves a folder on a free port, by default with the lab's policy; returns the server and its address. */
+export async function serve(folder: string, headers: Record<string, string> = { 'content-security-policy': POLICY }): Promise<{ server: Server; url: string }> {
   const server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '/', 'http://localhost').pathname);
     readFile(join(folder, path.endsWith('/') ? `${path}index.html` : path)).then(
       (body) => {
         const type = TYPES[extname(path)] ?? (path.endsWith('/') ? 'text/html' : 'application/octet-stream');
-        response.writeHead(200, { 'content-type': type, 'content-security-policy': POLICY }).end(body);
+        response.writeHead(200, { 'content-type': type, ...headers }).end(body);
       },
       () => response.writeHead(404).end(),
     );

@@ -25,6 +25,17 @@ export function rounded(value: number): string {
   return exponent === undefined ? short : `${short}e${exponent.replace('+', '')}`;
 }
 
+/** A mean with the half width of its interval: one digit of it, two if it begins with 1, as in reports. */
+export function estimated(mean: number, half: number | null): string {
+  if (half === null || half <= 1e-9 * Math.abs(mean)) return rounded(mean);
+  const digits = half.toExponential(1).startsWith('1') ? 2 : 1;
+  const decimals = digits - 1 - Math.floor(Math.log10(half));
+  if (decimals > 6) return `${rounded(mean)} ± ${rounded(half)}`;
+  const unit = 10 ** -decimals;
+  const text = (value: number) => (decimals > 0 ? value.toFixed(decimals) : String(Math.round(value / unit) * unit));
+  return `${text(mean)} ± ${text(half)}`;
+}
+
 /** Bits a second in the unit that people say. */
 export function rateText(bits: number): string {
   const [factor, unit] = bits >= 1e9 ? [1e9, 'Gbit/s'] : bits >= 1e6 ? [1e6, 'Mbit/s'] : bits >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];
