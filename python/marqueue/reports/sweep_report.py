@@ -48,7 +48,7 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
 
 def _answer(swept: Sweep, chosen: Sequence[ChosenFigure]) -> str:
     """The ranges of the first and the last figure, with the settings at their ends."""
-    parts = []
+    parts: list[str] = []
     for each in dict.fromkeys([chosen[0], chosen[-1]]):
         found = [(point.estimate(each), point) for point in swept.points]
         found = [(estimate, point) for estimate, point in found if estimate.n]
