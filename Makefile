@@ -250,6 +250,13 @@ CAPI_SO = libmarqueue.so.$(basename $(CAPI_VERSION))
 NATIVE := -lm -lpthread -ldl
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 
+# Debian's Slurm with one node, this machine; ends what it started.
+SLURM_NODE := target/slurm
+test-slurm: $(EXTENSION) $(INSTALLED) ## Try sweeps on a Slurm of this machine (root; Debian: slurm-wlm, munge) and, where it is installed, on Ray
+	tests/slurm/node.sh start $(SLURM_NODE)
+	SLURM_CONF=$(CURDIR)/$(SLURM_NODE)/slurm.conf $(BIN)/pytest tests/slurm tests/python/test_sweep_cluster.py; \
+		tried=$$?; tests/slurm/node.sh stop $(SLURM_NODE); exit $$tried
+
 install-c: ## Install libmarqueue, its header and its pkg-config file (PREFIX=/usr/local; DESTDIR)
 	cargo build --profile $(CAPI_PROFILE) --locked --quiet -p marqueue-capi
 	install -d $(INSTALL_TO)/include $(INSTALL_TO)/lib/pkgconfig
