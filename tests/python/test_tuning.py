@@ -24,6 +24,7 @@ def short(small: Scenario) -> Scenario:
         ("a=-2..6", Range("a", -2.0, 6.0, "", is_log=False, is_whole=True)),
         ("a=0.5..6", Range("a", 0.5, 6.0, "", is_log=False, is_whole=False)),
         ("a = 1e-3 .. .5", Range("a", 1e-3, 0.5, "", is_log=False, is_whole=False)),
+        ("a=5 packets..90 packets", Range("a", 5.0, 90.0, "packets", is_log=False, is_whole=True)),
         ("a=5 packets..1.5 packets", None),
         ("a=0..1 log", None),
         ("a=1 ms..2 s", None),

@@ -29,6 +29,9 @@ _FORM = re.compile(
     rf"\s*(?P<path>[^=]+?)\s*=\s*(?P<low>{_NUMBER})\s*(?P<unit>[^.\d]*?)\s*\.\.\s*"
     rf"(?P<high>{_NUMBER})\s*(?P<again>.*?)\s*?(?P<log>\blog)?\s*"
 )
+COUNTED = ("packet", "packets", "byte", "bytes", "B")
+"""Units of which scenarios take whole numbers only."""
+
 EXAMPLE = '"topology.bottleneck.aqm.target=1 ms..50 ms log"'
 
 
@@ -46,8 +49,8 @@ class Range:
     is_log: bool
     """Whether values are drawn and compared by their logarithms."""
     is_whole: bool
-    """Whether the values are whole numbers: both ends are written without a point, and there is no
-    unit."""
+    """Whether the values are whole numbers: numbers without a unit whose ends are written without a
+    point, and what scenarios count in whole (:data:`COUNTED`)."""
 
     @classmethod
     def parse(cls, text: str) -> Range:
@@ -67,7 +70,9 @@ class Range:
             least = "0 < LOW < HIGH" if is_log else "LOW < HIGH"
             raise RunError(f"range: got {show(text)}, expected {least}")
         written = match["low"] + match["high"]
-        is_whole = not match["unit"] and written.lstrip("-+").replace("-", "").isdecimal()
+        is_whole = match["unit"] in COUNTED or (
+            not match["unit"] and all(each in "-+0123456789" for each in written)
+        )
         return cls(match["path"], low, high, match["unit"], is_log, is_whole)
 
     def override(self, value: float) -> str:
