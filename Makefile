@@ -382,6 +382,9 @@ bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 
 linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (5 minutes)
 	$(BIN)/python -m benches.linux_qdiscs
 
+quic-beside: $(EXTENSION) $(INSTALLED) ## quinn's QUIC beside our models: tables and picture of docs/quic.md (a minute)
+	$(BIN)/python -m benches.quic_beside
+
 kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Linux, and through ours (10 minutes)
 	$(BIN)/python -m benches.kernel
 
