@@ -250,6 +250,13 @@ CAPI_SO = libmarqueue.so.$(basename $(CAPI_VERSION))
 NATIVE := -lm -lpthread -ldl
 INSTALL_TO = $(DESTDIR)$(PREFIX)
 
+# Debian's Slurm with one node, this machine; ends what it started.
+SLURM_NODE := target/slurm
+test-slurm: $(EXTENSION) $(INSTALLED) ## Try sweeps on a Slurm of this machine (root; Debian: slurm-wlm, munge) and, where it is installed, on Ray
+	tests/slurm/node.sh start $(SLURM_NODE)
+	SLURM_CONF=$(CURDIR)/$(SLURM_NODE)/slurm.conf $(BIN)/pytest tests/slurm tests/python/test_sweep_cluster.py; \
+		tried=$$?; tests/slurm/node.sh stop $(SLURM_NODE); exit $$tried
+
 install-c: ## Install libmarqueue, its header and its pkg-config file (PREFIX=/usr/local; DESTDIR)
 	cargo build --profile $(CAPI_PROFILE) --locked --quiet -p marqueue-capi
 	install -d $(INSTALL_TO)/include $(INSTALL_TO)/lib/pkgconfig
@@ -377,6 +384,9 @@ media: $(EXTENSION) ## Remake the table of docs/media.md: video through queues a
 
 linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (3 minutes)
 	$(BIN)/python -m benches.linux_qdiscs
+
+quic-beside: $(EXTENSION) $(INSTALLED) ## quinn's QUIC beside our models: tables and picture of docs/quic.md (a minute)
+	$(BIN)/python -m benches.quic_beside
 
 kernel-peers: $(EXTENSION) ## Run two flows through Linux's AQMs in user-mode Linux, and through ours (10 minutes)
 	$(BIN)/python -m benches.kernel

@@ -18,8 +18,14 @@ EXTRAS = {
     "perfetto": ("perfetto",),
     "metrics": ("prometheus_client",),
     "numba": ("numba",),
+    "slurm": ("submitit",),
+    "tuning": ("optuna", "SALib"),
+    "ray": ("ray",),
 }
-"""The modules of each extra. The extra ``all`` has all of them."""
+"""The modules of each extra. The extra ``all`` has all of them but :data:`LARGE`."""
+
+LARGE = ("ray",)
+"""Extras of hundreds of megabytes, which are installed by name only."""
 
 
 class MissingExtra(MarqueueError, ImportError):

@@ -20,7 +20,7 @@ FLOORS = [
     {"results"},
     {"simulation", "plots", "traces", "ns2", "ns3"},
     # The package itself hands on the functions that users call.
-    {"", "design", "reports", "live"},
+    {"", "design", "reports", "live", "tuning"},
     {"validation", "papers", "conformance", "evaluation", "recommend", "attack"},
     {"lab", "notebook"},
     {"cli"},

@@ -91,6 +91,23 @@ def test_short_flows_deliver_their_data_beside_tcp() -> None:
     assert delivered[~is_quic].sum() > 1e6
 
 
+def test_a_stream_has_its_rate() -> None:
+    result = run(scenario({**QUIC, "count": 2, "rate": "1.5 Mbit/s", "trace": True}))
+    # 5 s are measured; each stream has 1168 bytes every 6.2 ms.
+    assert column(result, "delivered_1") * 8 / 5 == pytest.approx(1.5e6, rel=0.01)
+    assert column(result, "retransmits").sum() == 0
+    # The window of a sender whose application limits it does not grow.
+    assert result.tables["tcp"]["cwnd"].to_numpy().max() < 40
+
+
+def test_a_trace_has_no_round_trip_time_before_the_first() -> None:
+    result = run(scenario({**QUIC, "size": "30 kB", "trace": True, "jitter": "0 s"}))
+    rows = result.tables["tcp"].to_pandas()
+    assert rows["srtt"].isna().iloc[0]
+    assert rows["srtt"].dropna().between(0.04, 0.06).all()
+    assert not rows["srtt"].isna().iloc[-1]
+
+
 def test_mistakes_are_told_with_place_and_value() -> None:
     assert 'got "bbr", expected "cubic" or "new_reno"' in refusal(control="bbr")
     assert "traffic.quic.control" in refusal(control="reno")
@@ -99,3 +116,4 @@ def test_mistakes_are_told_with_place_and_value() -> None:
     assert "got arrivals without size" in refusal(arrivals="1 /s")
     assert "expected a shape" in refusal(size="1 kB", sizes="pareto")
     assert "transport" in refusal(transport="default")
+    assert "traffic.quic.rate" in refusal(rate="0 bit/s")

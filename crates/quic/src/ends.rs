@@ -1,5 +1,6 @@
 //! The two ends of one connection, as quinn-proto has them: the server sends the data, the client asks for it.
 
+use crate::application::Application;
 use crate::clock::Clock;
 use crate::control::{install, EcnCuts};
 use crate::session::{NoKey, NoTls};
@@ -14,6 +15,7 @@ use quinn_proto::{
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Length of a connection ID, bytes: quinn's own.
 const CONNECTION_ID: usize = 8;
@@ -23,6 +25,8 @@ const REQUEST: &[u8] = &[0; 100];
 static DATA: [u8; 1 << 16] = [0; 1 << 16];
 /// Flow control of the receiver, bytes: so large that congestion control decides.
 const WINDOW: u32 = 1 << 28;
+/// What is taken for the round-trip time before the first sample (RFC 9002, section 6.2.2), quinn's default.
+const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// Least buffer of the sender for what is not acknowledged, bytes. It has room for two congestion windows, so that it
 /// is never the application that limits, and that little is left in it when the application stops.
 const LEAST_BUFFER: u64 = 1 << 16;
@@ -73,8 +77,7 @@ pub struct Ends {
     ecn_cuts: EcnCuts,
     /// The stream with the data, at the server.
     stream: Option<StreamId>,
-    /// Bytes that are not written yet; `None` without end.
-    left: Option<u64>,
+    application: Application,
     finished: bool,
     completed: bool,
     payload: f64,
@@ -82,7 +85,10 @@ pub struct Ends {
 
 impl std::fmt::Debug for Ends {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ends").field("left", &self.left).field("completed", &self.completed).finish_non_exhaustive()
+        f.debug_struct("Ends")
+            .field("application", &self.application)
+            .field("completed", &self.completed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -102,7 +108,7 @@ impl Ends {
             ecn: plan.ecn,
             ecn_cuts,
             stream: None,
-            left: size.map(u64::from),
+            application: Application::new(size.map(u64::from), plan.rate, u64::from(plan.payload())),
             finished: false,
             completed: false,
             payload: f64::from(plan.payload()),
@@ -129,17 +135,17 @@ impl Ends {
 
     /// The server writes no more.
     pub fn stop(&mut self) {
-        self.left = Some(0);
+        self.application.stop();
     }
 
     /// When a timer is due.
     pub fn deadline(&mut self, clock: Clock) -> Time {
-        self.client.deadline(clock).min(self.server.deadline(clock))
+        self.client.deadline(clock).min(self.server.deadline(clock)).min(self.application.next())
     }
 
     fn advance(&mut self, clock: Clock, now: Time, progress: &mut Progress) {
         self.play_client(progress);
-        self.play_server(progress);
+        self.play_server(now, progress);
         let from = progress.sent.len();
         for side in [&mut self.client, &mut self.server] {
             side.settle(clock, now, progress);
@@ -167,7 +173,7 @@ impl Ends {
     }
 
     /// The server's application: it answers, and writes as much as its stream takes.
-    fn play_server(&mut self, progress: &mut Progress) {
+    fn play_server(&mut self, now: Time, progress: &mut Progress) {
         let Some((_, connection)) = &mut self.server.connection else { return };
         while let Some(event) = connection.poll() {
             match event {
@@ -190,10 +196,14 @@ impl Ends {
         let Some(stream) = self.stream.filter(|_| !self.finished) else { return };
         connection.set_send_window(LEAST_BUFFER.max(2 * connection.congestion_state().window()));
         let mut stream = connection.send_stream(stream);
-        while self.left != Some(0) {
-            let most = self.left.map_or(DATA.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(DATA.len()));
+        self.application.advance(now);
+        while !self.application.is_done() {
+            let most = usize::try_from(self.application.ready()).map_or(DATA.len(), |ready| ready.min(DATA.len()));
+            if most == 0 {
+                return;
+            }
             let Ok(written) = stream.write_chunks(&mut [Bytes::from_static(&DATA[..most])]) else { return };
-            self.left = self.left.map(|left| left - written.bytes as u64);
+            self.application.wrote(written.bytes as u64);
         }
         self.finished = stream.finish().is_ok();
     }
@@ -204,13 +214,13 @@ impl Ends {
         let metrics = connection.congestion_state().metrics();
         let packets = |bytes: u64| bytes as f64 / self.payload;
         let ssthresh = metrics.ssthresh.filter(|&bytes| bytes < u64::MAX / 2).map_or(f64::INFINITY, packets);
-        let srtt = connection.rtt();
+        // quinn tells the smoothed one alone, and its initial value before the first sample.
+        let srtt = Some(connection.rtt()).filter(|&srtt| srtt != INITIAL_RTT);
         Some(SenderInfo {
             cwnd: packets(metrics.congestion_window),
             ssthresh,
-            // The smoothed one alone is told.
-            rtt: Some(Dur(srtt.as_nanos() as u64)),
-            srtt: srtt.as_secs_f64(),
+            rtt: srtt.map(|srtt| Dur(srtt.as_nanos() as u64)),
+            srtt: srtt.map_or(0.0, |srtt| srtt.as_secs_f64()),
             rto: Dur::ZERO,
         })
     }
@@ -322,6 +332,7 @@ fn transport_config(plan: &QuicPlan, ecn_cuts: EcnCuts) -> TransportConfig {
     let payload = plan.packet.0 as u16 - UDP_HEADER as u16;
     let mut config = TransportConfig::default();
     config
+        .initial_rtt(INITIAL_RTT)
         .initial_mtu(payload)
         .min_mtu(payload)
         .mtu_discovery_config(None)

@@ -297,6 +297,9 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             let message = format!("got {} bytes, expected {QUIC_PACKETS:?} with QUIC", quic.packet.0);
             expect(QUIC_PACKETS.contains(&quic.packet.0), "packet", &message)?;
             expect(quic.size != Some(0), "size", "got 0 bytes, expected at least 1")?;
+            if let Some(rate) = quic.rate {
+                check_rate(rate, "rate")?;
+            }
             if let Some(rate) = quic.arrivals {
                 arrivals(rate, "flows").map_err(|e| ParamError::new("arrivals", e.message))?;
             }

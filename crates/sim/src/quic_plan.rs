@@ -1,11 +1,12 @@
 //! The part of a plan that names QUIC: flows whose ends are connections of a QUIC library.
 
 use crate::flow_sizes::FlowSizes;
-use marqueue_core::{Bytes, Dur, Time};
+use marqueue_core::{Bytes, Dur, Rate, Time};
 use serde::{Deserialize, Serialize};
 
 /// Bytes of a full packet that are not data of a stream: IPv4 (20), UDP (8), the short header with a connection ID of 8
-/// bytes and a packet number of 2 (11), the tag (16), and the header of a STREAM frame (5).
+/// bytes and a packet number of 1 (10), the tag (16), and the header of a STREAM frame with an offset of 4 bytes (6).
+/// From 128 unacknowledged packets on the packet number has 2 bytes (RFC 9000, section 17.1).
 pub const QUIC_OVERHEAD: u32 = 60;
 /// IP and UDP.
 pub const UDP_HEADER: u32 = 28;
@@ -39,6 +40,9 @@ pub struct QuicPlan {
     /// Distribution of that.
     #[serde(default)]
     pub law: FlowSizes,
+    /// Data that the sender's application has in a second, a full packet's at a time; all at once if absent.
+    #[serde(default)]
+    pub rate: Option<Rate>,
     /// Whether to record every change of the sender's window and round-trip time.
     pub trace: bool,
     /// Whether to sample the congestion windows.

@@ -1,5 +1,6 @@
 """``marqueue sweep``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +16,10 @@ from marqueue.cli.console import (
     terminal_width,
 )
 from marqueue.cli.run import slug
+from marqueue.errors import RunError
 from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.cluster.choice import ClusterChoice
+from marqueue.simulation.limits import Limits
 from marqueue.simulation.sweep import ReportWriter, SweepRequest, sweep_into
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 from marqueue.simulation.sweep_table import sweep_table
@@ -56,6 +60,27 @@ def sweep(
     force: options.Force = False,
     resume: options.Resume = False,
     no_report: options.NoReport = False,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="CLUSTER",
+            help="Run each point as a job of slurm or ray. All machines share the file system of "
+            "--out; --jobs is the number of threads of a job (1).",
+            show_default="threads of this machine",
+        ),
+    ] = None,
+    cluster: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cluster",
+            metavar="KEY=VALUE",
+            help="A setting of --on (repeatable). slurm: as sbatch has them, such as "
+            "partition=long, time=30 (minutes), mem=4GB, account=NAME, array_parallelism=100. "
+            "ray: address=HOST:PORT, num_cpus=N.",
+            show_default=False,
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Run a scenario over a grid of values; write a result for each point, a table and a report.
@@ -69,10 +94,14 @@ def sweep(
     marqueue sweep scenarios/dumbbell.toml --over 'topology.bottleneck.buffer=50 packets,90 packets'
     --over topology.bottleneck.aqm=red,pie,codel --figure delay_p99 --figure utilization
 
+    marqueue sweep scenarios/dumbbell.toml --over traffic.long.count=20,40,60,80 --on slurm
+    --cluster partition=short --cluster time=30
+
     Exit codes: 0 success, 2 an error that the message explains, 3 a limit was reached and the
     result is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
+    choice = _cluster(on, cluster or (), limits)
     scenario = options.scenario(file, set_, seed, replications)
     request = SweepRequest.of(
         scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
@@ -82,7 +111,7 @@ def sweep(
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
             report = None if no_report else _write_report(request)
             swept = sweep_into(
-                output_directory, checkpoints, request, jobs, progress, limits, report
+                output_directory, checkpoints, request, jobs, progress, limits, report, choice
             )
         if not swept.stopped:
             checkpoints.discard()
@@ -97,6 +126,17 @@ def sweep(
         say(checkpoints.remark)
     if swept.partial_remark:
         raise typer.Exit(options.LIMIT_REACHED)
+
+
+def _cluster(on: str | None, settings: Sequence[str], limits: Limits) -> ClusterChoice | None:
+    """The cluster of options. Raises RunError with the option, the value and what was expected."""
+    if on is None:
+        if settings:
+            raise RunError(f"--cluster: got {settings[0]} without --on, expected slurm or ray")
+        return None
+    choice = ClusterChoice.parse(on, settings)
+    choice.refuse(limits)
+    return choice
 
 
 def _write_report(request: SweepRequest) -> ReportWriter:

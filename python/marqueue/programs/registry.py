@@ -87,18 +87,26 @@ def read_program(name: str, folder: Path) -> str:
     file, cls = parts(name)
     path = folder / file
     try:
-        source = path.read_bytes()
-        text = source.decode()
-        code = compile(text, str(path), "exec")
+        text = path.read_bytes().decode()
+        found = _source(text, str(path))
     except OSError as error:
         raise ProgramError(f"{file} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError) as error:
         raise ProgramError(f"{file} is not Python: {error}") from None
-    found = Source(code, text, hashlib.sha256(source).hexdigest())
     found.program(file, cls)
     _SOURCES[file, found.sha256] = found
     _LATEST[file] = found.sha256
     return found.sha256
+
+
+def read_text(file: str, text: str) -> None:
+    """Makes the programs of a file known that another process has read (:func:`sources`)."""
+    found = _source(text, file)
+    _SOURCES[file, found.sha256] = found
+
+
+def _source(text: str, place: str) -> Source:
+    return Source(compile(text, place, "exec"), text, hashlib.sha256(text.encode()).hexdigest())
 
 
 def files_read() -> list[str]:

@@ -92,6 +92,7 @@ def _quic(table: Quic, position: int, classes: int) -> Plan:
         "size": table.size.base if table.size else None,
         "trace": table.trace,
         **({"law": {"pareto": {"shape": table.shape}}} if table.shape else {}),
+        **({"rate": table.rate.base} if table.rate else {}),
         **({"sample_cwnd": True} if table.sample_cwnd else {}),
     }
     if table.arrivals is not None:

@@ -198,6 +198,9 @@ class Quic(Group):
     shape: Annotated[float, Field(gt=1, le=1000)] | None = None
     """Shape of Pareto sizes, required for these: the probability of more than x falls as x to the
     power of -shape."""
+    rate: Accepts[PositiveRate | None, Rate | str | None] = by_default(None)
+    """Data that the server's application has per second, a full packet's at a time, such as video;
+    by default all of it is there when it is asked for. What the network does not carry waits."""
     trace: bool = False
     """Record every change of cwnd, ssthresh and smoothed round-trip time."""
     sample_cwnd: bool = False

@@ -47,6 +47,7 @@ from marqueue.results.provenance import commit
 IDENTITY = "run.json"
 POINTS = "points"
 SET_ASIDE = "set-aside"
+JOBS = "jobs"
 
 KEPT_AFTER = 1.0
 """Seconds for which a run has lasted before its replications are stored."""
@@ -159,6 +160,12 @@ class Checkpoints:
         """The directory of the results of completed points of a sweep."""
         assert self.path is not None, "a sweep has checkpoints"
         return self.path / POINTS
+
+    @property
+    def jobs(self) -> Path:
+        """The directory of what jobs of a cluster are given, answer and say."""
+        assert self.path is not None, "a sweep has checkpoints"
+        return self.path / JOBS
 
     def belong_to(self, identity: Mapping[str, Any]) -> None:
         """Sets the identity of the run. Raises RunError if existing checkpoints have another."""
@@ -274,7 +281,8 @@ class Checkpoints:
         self._waiting.clear()
         if self.path is None or not self.path.is_dir():
             return
-        shutil.rmtree(self.path / SET_ASIDE, ignore_errors=True)
+        for folder in (SET_ASIDE, JOBS):
+            shutil.rmtree(self.path / folder, ignore_errors=True)
         if self.points.is_dir():
             self._discard_points()
         for entry in self.path.iterdir():
@@ -317,7 +325,7 @@ class Checkpoints:
         if self.path.is_symlink() or not self.path.is_dir():
             raise RunError(f"{self.path}: not a directory, expected checkpoints or nothing")
         for entry in sorted(self.path.iterdir()):
-            known = entry.name in (POINTS, SET_ASIDE) and entry.is_dir()
+            known = entry.name in (POINTS, SET_ASIDE, JOBS) and entry.is_dir()
             if not known and not _FILES.fullmatch(entry.name):
                 raise RunError(
                     f"{self.path}: holds {entry.name}, which marqueue did not write; expected "

@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -20,25 +21,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from marqueue.errors import ResultError, RunError, differing_values
+from marqueue.errors import RunError
 from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import (
     CIRCUMSTANCES,
-    Fault,
-    check_directory,
-    read_provenance,
     read_sealed,
     seal_directory,
 )
-from marqueue.results.output_directory import OutputDirectory, claim, staging_directory
-from marqueue.results.output_file import unwritable
+from marqueue.results.output_directory import OutputDirectory, claim
 from marqueue.results.provenance import here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.cluster.choice import ClusterChoice
 from marqueue.simulation.executor import Executor, Progress
-from marqueue.simulation.experiment import Experiment, replications_of
+from marqueue.simulation.experiment import Experiment
 from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.parameter_grid import Axis, Point, grid
+from marqueue.simulation.sweep_point import SweepPoint
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
 
 if TYPE_CHECKING:
@@ -64,6 +63,7 @@ def sweep(
     resume: bool = False,
     force: bool = False,
     write_report: ReportWriter | None = None,
+    on: ClusterChoice | None = None,
 ) -> Sweep:
     """Runs a scenario over a grid and writes all results into the directory ``out``.
 
@@ -72,6 +72,9 @@ def sweep(
     ``"long.goodput"`` of a link, group or class. ``resume`` continues an interrupted sweep;
     ``force`` replaces an existing result. All other arguments are as for :func:`marqueue.run` and
     apply to each point, except that limits of time and memory apply to the whole sweep.
+
+    With ``on`` each point is a job of a cluster, with ``jobs`` threads (by default one). All
+    machines must share the file system that ``out`` is on. The result is the same.
 
     Raises ScenarioError or RunError with all invalid values before anything runs.
 
@@ -88,7 +91,7 @@ def sweep(
     request = SweepRequest.of(scenario, over, replications, until, figures)
     with claim(out, replace=force, resume=resume) as output:
         checkpoints = Checkpoints.beside(output.shown, resume, force)
-        swept = sweep_into(output, checkpoints, request, jobs, progress, limits, write_report)
+        swept = sweep_into(output, checkpoints, request, jobs, progress, limits, write_report, on)
         if not swept.stopped:
             checkpoints.discard()
         return swept
@@ -137,6 +140,7 @@ def sweep_into(
     progress: Progress | None,
     limits: Limits,
     write_report: ReportWriter | None = None,
+    on: ClusterChoice | None = None,
 ) -> Sweep:
     """Runs a sweep and writes it into a claimed directory. The checkpoints are kept, to continue
     after a limit.
@@ -154,33 +158,26 @@ def sweep_into(
     )
     assert checkpoints.path is not None, "points are stored until the last has ended"
     directories = [checkpoints.path / name for name in request.names]
-    missing = [
-        i
-        for i, directory in enumerate(directories)
-        if not _is_completed(directory, request.runs[i], checkpoints)
+    points = [
+        SweepPoint(point.number, run, directory)
+        for point, run, directory in zip(request.points, request.runs, directories, strict=True)
     ]
-    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
-    works = (request.runs[i].work(executor, limits) for i in missing)
-    total = sum(request.runs[i].seconds for i in missing)
-    with closing(executor.complete(works, total)) as results:
-        for position, result in results:
-            if result is None or (result.partial and executor.stopped):
-                continue
-            i = missing[position]
-            checkpoints.begin()
-            _store_point(result, directories[i])
-            for run in (request.runs[i].pilot, Scenario.model_validate(result.scenario)):
-                checkpoints.forget(replications_of(run, limits) if run else ())
-    if executor.stopped:
-        checkpoints.keep()
+    missing = [each for each in points if not each.is_completed(checkpoints)]
+    stopped = None
+    if on is None:
+        stopped = _run_here(missing, jobs, checkpoints, limits, progress)
+    else:
+        on.refuse(limits)
+        with closing(on.run(missing, checkpoints, jobs or 1, limits, progress)) as stored:
+            deque(stored, maxlen=0)
     measured = [
         MeasuredPoint(point, name, _read_json(directory / "summary.json"))
         for point, name, directory in zip(request.points, request.names, directories, strict=True)
         if directory.is_dir()
     ]
     if not measured:
-        raise RunError(f"{executor.stopped} was reached before any point was complete")
-    swept = Sweep(request.scenario, request.axes, measured, len(request.points), executor.stopped)
+        raise RunError(f"{stopped} was reached before any point was complete")
+    swept = Sweep(request.scenario, request.axes, measured, len(request.points), stopped)
     with output.staged() as fresh:
         for each in measured:
             # Hard links: the checkpoints keep the points until the whole sweep is in place.
@@ -200,42 +197,25 @@ def sweep_into(
     return swept
 
 
-def _store_point(result: Result, directory: Path) -> None:
-    """Writes the result of a point. Its directory appears whole or not at all."""
-    try:
-        with staging_directory(directory) as fresh:
-            # Without a report, which can take longer than the run; the sweep has one.
-            result.write_files(fresh)
-            fresh.rename(directory)
-    except OSError as error:
-        raise unwritable(directory, error) from None
-
-
-def _is_completed(directory: Path, experiment: Experiment, checkpoints: Checkpoints) -> bool:
-    """Whether the result of a point is complete. A damaged result is set aside.
-
-    Raises RunError if it contains files that marqueue did not write.
-    """
-    if not directory.exists():
-        return False
-    try:
-        findings = check_directory(directory)
-        if foreign := [str(each) for each in findings if each.fault is Fault.FOREIGN]:
-            raise RunError(f"{directory}: {foreign[0]}, expected only the result of a point")
-        if findings:
-            raise ResultError(f"{directory}: damaged: {findings[0]}")
-        found = read_provenance(directory)["scenario"]
-        differ = differing_values(found, json.loads(json.dumps(experiment.scenario.to_dict())))
-        if {path for path, _, _ in differ} - _FOUND_BY_RUNNING:
-            raise ResultError(f"{directory}: the result of another point")
-    except ResultError as error:
-        checkpoints.set_aside_point(directory, str(error))
-        return False
-    return True
-
-
-_FOUND_BY_RUNNING = {"warmup", "replications"}
-"""Keys that may differ between the scenario of a result and the requested one."""
+def _run_here(
+    points: Sequence[SweepPoint],
+    jobs: int | None,
+    checkpoints: Checkpoints,
+    limits: Limits,
+    progress: Progress | None,
+) -> str | None:
+    """Runs points in threads, which they share, and stores their results. Returns the limit of time
+    or memory that ended it, in words."""
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
+    works = (each.experiment.work(executor, limits) for each in points)
+    total = sum(each.experiment.seconds for each in points)
+    with closing(executor.complete(works, total)) as results:
+        for position, result in results:
+            if result is not None and not (result.partial and executor.stopped):
+                points[position].store(result, limits, checkpoints)
+    if executor.stopped:
+        checkpoints.keep()
+    return executor.stopped
 
 
 def _read_json(path: Path) -> Any:

@@ -1,0 +1,1 @@
+"""Points of a sweep as jobs of a cluster: Slurm or Ray."""
