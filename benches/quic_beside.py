@@ -128,7 +128,7 @@ def main() -> None:
             short.append(f"| {name} | {completion(traffic, transport):.1f} |")
             print(long[-1], short[-1], sep="\n", flush=True)
             curves.append(curve(name.partition(", ")[2], result))
-        timeseries(curves, f"{control}: window of a flow", "packets", axes=panel)
+        timeseries(curves, f"cwnd, {control}", "packets", axes=panel)
     PICTURE.write_text(svg(figure), encoding="utf-8")
     tables = "\n".join(["", *long, "", *short, "", ""])
     text = PAGE.read_text(encoding="utf-8")
