@@ -124,7 +124,7 @@ def test_simulation_and_reality_are_compared_in_one_table_and_picture(pairs, tmp
     assert {s.path for s in comparison.settings} == {"replications"}
     page = comparison_report(comparison).render()
     assert "Queueing delay [ms]" in page
-    assert "Measured with real TCP" in page or "Invalid" in page
+    assert "Measured with real packets" in page or "Invalid" in page
 
 
 @needs_links

@@ -106,7 +106,7 @@ class Provenance:
             return f"Measured with the real packets of a command: {shlex.join(self.command)}"
         worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])
         return (
-            "Measured with real TCP senders. They have Linux's settings, except for law, ECN, "
+            "Measured with real packets. TCP senders have Linux's settings, except for law, ECN, "
             "timestamps, SACK, segment and initial window. Release error of the link: "
             f"99% within {worst * 1e6:.1f} us."
         )
