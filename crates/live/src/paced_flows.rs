@@ -202,13 +202,17 @@ impl PacedFlows {
             if due != self.armed[f] {
                 continue;
             }
+            self.armed[f] = Time::NEVER;
             let flow = &mut self.flows[f];
+            // A thread that is woken too late sends nothing after the stop.
+            if now >= flow.spec.stop {
+                continue;
+            }
             let gap = 1.0 / flow.sender.rate();
             if flow.on_timer(now)? {
                 let late = now.since(due).secs() / gap * LATE_UNIT;
                 self.lateness.saturating_record(late as u64);
             }
-            self.armed[f] = Time::NEVER;
             self.arm(f);
         }
         Ok(())
