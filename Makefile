@@ -186,7 +186,7 @@ test-rust: ## Run the tests in Rust
 
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) $(INSTALLED) $(BUILT) ## Run the tests in Python
-	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0
+	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0 --durations=30
 
 test-web: $(EXTENSION) $(BUILT) $(if $(NODE),$(if $(WASM_TARGET),$(ENGINE_PAGE))) ## Try the pages in Chromium
 	$(if $(NODE),$(if $(CHROMIUM),cd web && npx playwright test $(if $(WASM_TARGET),,tests/report.spec.ts tests/notebook.spec.ts),@echo "Skipped: no chromium"),@echo "Skipped: $(NO_NODE)")

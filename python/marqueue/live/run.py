@@ -168,6 +168,7 @@ def _replication(
         ],
         "paced": [{**trace, "flow": rows_by_index[index]} for index, trace in traces.items()],
         "cwnds": [],
+        "media": [],
     }
 
 
