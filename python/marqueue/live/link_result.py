@@ -64,7 +64,9 @@ def link_measurements(
     links = [
         {**each, "series": recording.series(each["link"], each["series"])} for each in raw["links"]
     ]
-    nothing: dict[str, Any] = {name: [] for name in ("traces", "senders", "paced", "cwnds", "media")}
+    nothing: dict[str, Any] = {
+        name: [] for name in ("traces", "senders", "paced", "cwnds", "media")
+    }
     measured = {
         **raw,
         **nothing,
