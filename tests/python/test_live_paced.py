@@ -61,11 +61,14 @@ def test_paced_flows_settle_where_the_price_on_the_wire_leads_them():
     # X* = C + N alpha / beta, of which the excess is lost (Zhang, Kang and Loguinov, section 4).
     excess = 4 * 100e3 / 0.9
     last = paced[paced["t"] > 4].groupby("flow")["rate"].mean()
+    # Four standard deviations of a flow's rate between simulated replications, 2.5 %.
     assert last.to_numpy() == pytest.approx(np.full(4, (4e6 + excess) / 4), rel=0.1)
     simulated = run(scenario).link("bottleneck").figures()["loss_ratio"].mean
     measured = result.link("bottleneck").figures()["loss_ratio"].mean
-    assert measured == pytest.approx(excess / (4e6 + excess), rel=0.35)
-    assert simulated == pytest.approx(excess / (4e6 + excess), rel=0.35)
+    # Simulated replications have 0.0991, with a standard deviation of 0.0004; reality has late
+    # packets too.
+    assert simulated == pytest.approx(excess / (4e6 + excess), rel=0.02)
+    assert measured == pytest.approx(simulated, rel=0.05)
 
 
 OTHERS = (
