@@ -1,10 +1,11 @@
-//! Runs one plan and prints what it took: `once SEED < plan.json`.
+//! Runs one plan and prints what it took: `once SEED [THREADS] < plan.json`.
 //!
 //! It serves to time or profile the engine without Python. `make bench-peers` and `make bench-scale` use it.
 
-use marqueue_sim::{run, Control};
+use marqueue_sim::{digest, run_on, Control};
 use std::error::Error;
 use std::fs::read_to_string;
+use std::time::Instant;
 
 /// CPU time of this process so far, s.
 fn cpu() -> Result<f64, Box<dyn Error>> {
@@ -14,9 +15,12 @@ fn cpu() -> Result<f64, Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let seed = std::env::args().nth(1).ok_or("expected a seed")?.parse()?;
+    let threads = std::env::args().nth(2).map_or(Ok(1), |threads| threads.parse())?;
     let plan = serde_json::from_reader(std::io::stdin())?;
     let setup = cpu()?;
-    let result = run(&plan, seed, &Control::default())?;
+    let start = Instant::now();
+    let result = run_on(&plan, seed, &Control::default(), threads)?;
+    let wall = start.elapsed().as_secs_f64();
     let engine = cpu()? - setup;
     let events = result.events;
     let packets: u64 = result.links.iter().flat_map(|l| &l.windows).map(|w| w.counters.departures).sum();
@@ -25,7 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let status = read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).ok_or("no VmHWM")?.trim().trim_end_matches(" kB");
     println!(
-        r#"{{"packets": {packets}, "events": {events}, "utilization": {utilization}, "setup": {setup}, "engine": {engine}, "peak_kb": {peak}}}"#
+        r#"{{"packets": {packets}, "events": {events}, "utilization": {utilization}, "setup": {setup}, "engine": {engine}, "wall": {wall}, "peak_kb": {peak}, "digest": "{}"}}"#,
+        digest(&result)
     );
     Ok(())
 }

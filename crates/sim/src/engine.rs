@@ -4,9 +4,11 @@
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
 //! - [`external`]: flows whose ends are outside; [`outside`]: queues that are.
 //! - [`flow_lifecycle`]: the start and end of flows.
+//! - [`exchange`]: packets to and from other threads.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
+mod exchange;
 mod external;
 mod flow_lifecycle;
 mod forwarding;
@@ -14,6 +16,8 @@ mod media;
 mod outside;
 mod rate_based;
 mod schedule;
+
+pub use exchange::{Batch, Part};
 
 use crate::events::{EventQueue, Timers};
 use crate::external::{ExternalFlow, PacketFate};
@@ -181,12 +185,14 @@ pub struct Engine {
     external_flows: Vec<ExternalFlow>,
     /// What became of the packets of external endpoints, until it is taken.
     fates: Vec<PacketFate>,
+    /// The part of the network that it simulates, if other threads simulate others.
+    part: Option<Box<Part>>,
     processed: u64,
 }
 
 impl Engine {
-    /// An engine at time zero.
-    pub fn new(plan: &Plan, seed: u64, prepared: PreparedRun) -> Engine {
+    /// An engine at time zero, of a whole network or of one part of it.
+    pub fn new(plan: &Plan, seed: u64, prepared: PreparedRun, part: Option<Part>) -> Engine {
         let PreparedRun { configs, resources, pipes } = prepared;
         let routes = Routes::new(plan, &configs, &pipes);
         let entrance = plan.links.iter().zip(resources).zip(&routes.lead);
@@ -237,10 +243,12 @@ impl Engine {
             cwnds: Vec::new(),
             external_flows: Vec::new(),
             fates: Vec::new(),
+            part: part.map(Box::new),
             processed: 0,
         };
         engine.number_sources(plan);
         engine.add_traffic(plan, seed);
+        engine.leave_arrivals_to_others();
         engine.schedule_all();
         engine
     }

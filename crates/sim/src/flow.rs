@@ -21,7 +21,8 @@ const LINE: usize = 64;
 pub struct Flow {
     /// The measuring window of the last delivery.
     pub window: u32,
-    /// Packets in the network. A slot is not reused before they have left it.
+    /// Packets in the network. A slot is not reused before they have left it. Where a part of the network is simulated,
+    /// those sent there less those that left there, modulo 2^32.
     pub in_flight: u32,
     /// Payload bytes delivered in that window.
     pub delivered: u64,
@@ -40,6 +41,18 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// `packets` enter the network.
+    #[inline(always)]
+    pub fn count_sent(&mut self, packets: u32) {
+        self.in_flight = self.in_flight.wrapping_add(packets);
+    }
+
+    /// A packet has left the network.
+    #[inline(always)]
+    pub fn count_left(&mut self) {
+        self.in_flight = self.in_flight.wrapping_sub(1);
+    }
+
     /// Prefetches what a receiver needs: data will soon arrive.
     #[inline(always)]
     pub fn fetch_receiver(&self) {

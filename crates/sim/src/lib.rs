@@ -8,6 +8,8 @@
 //! 4. [`impair`] may lose, delay or reorder it behind the transmitter.
 //! 5. [`engine`] delivers it to the next stage.
 //! 6. The receiver of the [`flow`] answers; the acknowledgement takes the reverse route.
+//!
+//! [`parallel`] runs one plan on several threads, by a [`partition`] of its network.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
@@ -32,6 +34,8 @@ mod in_flight;
 mod media_plan;
 pub mod meter;
 pub mod packet_options;
+mod parallel;
+mod partition;
 pub mod plan;
 mod plan_check;
 mod playback;
@@ -52,5 +56,7 @@ pub use catalogue::catalogue;
 pub use digest::digest;
 pub use engine::{Engine, Progress};
 pub use estimate::estimated_bytes;
+pub use parallel::{run_on, threads_for};
+pub use partition::OneThread;
 pub use plan_check::check_links;
 pub use run::{build_resource, check, run, run_with, Control, Run, RunError};

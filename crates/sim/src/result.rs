@@ -34,7 +34,7 @@ pub struct RunResult {
     pub cwnds: Vec<CwndResult>,
     /// What kernels say of their queues at the end, by index into the plan's links.
     pub queue_reports: Vec<(usize, String)>,
-    /// Events that the engine processed.
+    /// Events that the engine processed: how much work the run was. It alone depends on the number of threads.
     pub events: u64,
 }
 
@@ -144,6 +144,27 @@ pub struct FlowTable {
     pub ecn_cuts: Vec<u32>,
     /// Two-way propagation delay; empty if no flow has a link of its own.
     pub propagation: Vec<Dur>,
+}
+
+impl FlowTable {
+    /// Takes from another table of the same flows what senders count, where the sender is there, and what receivers
+    /// count, where the receiver is there. Both are told the route.
+    pub fn take_ends(&mut self, other: &FlowTable, sends: impl Fn(u32) -> bool, receives: impl Fn(u32) -> bool) {
+        let windows = self.delivered.len().checked_div(self.route.len()).unwrap_or(0);
+        for (row, &route) in self.route.iter().enumerate() {
+            if sends(route) {
+                self.end[row] = other.end[row];
+                self.sent[row] = other.sent[row];
+                self.retransmits[row] = other.retransmits[row];
+                self.timeouts[row] = other.timeouts[row];
+                self.ecn_cuts[row] = other.ecn_cuts[row];
+            }
+            if receives(route) {
+                let cells = row * windows..(row + 1) * windows;
+                self.delivered[cells.clone()].copy_from_slice(&other.delivered[cells]);
+            }
+        }
+    }
 }
 
 /// One traced TCP flow: a row at every change of its sender.

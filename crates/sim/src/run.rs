@@ -40,7 +40,7 @@ impl Control {
         Control { max_events, ..Control::default() }
     }
 
-    /// Cuts the run off. Its result covers the time so far.
+    /// Cuts the run off. Its result covers the time so far. A run on several threads goes on.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -63,6 +63,11 @@ impl Control {
     /// Records how far the run has come.
     pub fn record(&self, now: Time) {
         self.done.store(now.0, Ordering::Relaxed);
+    }
+
+    /// Is the run to be cut off after some events?
+    pub fn has_limit(&self) -> bool {
+        self.max_events.is_some()
     }
 
     /// Number of events until the next check, after `processed` events.
@@ -191,9 +196,9 @@ impl Run {
         check_plan(plan).map_err(RunError::Invalid)?;
         let prepared = prepare(plan, seed, programs).map_err(RunError::Invalid)?;
         Ok(Run {
-            engine: Engine::new(plan, seed, prepared),
-            edges: std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect(),
-            measured: plan.links.iter().map(|link| link.queue.is_some()).collect(),
+            engine: Engine::new(plan, seed, prepared, None),
+            edges: edges(plan),
+            measured: measured(plan),
             has_ended: false,
         })
     }
@@ -282,8 +287,18 @@ impl Run {
     }
 }
 
+/// The edges of the measuring windows: 0, the boundaries, the duration.
+pub(crate) fn edges(plan: &Plan) -> Vec<Time> {
+    std::iter::once(Time::ZERO).chain(plan.boundaries.iter().copied()).chain([plan.duration]).collect()
+}
+
+/// For each link, whether it has a managed queue: only these are measured.
+pub(crate) fn measured(plan: &Plan) -> Vec<bool> {
+    plan.links.iter().map(|link| link.queue.is_some()).collect()
+}
+
 /// Refuses flows whose ends are outside, and queues there: nothing would move their packets.
-fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
+pub(crate) fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
     if let Some(i) = plan.transports.iter().position(|t| t.stack.is_some()) {
         return Err(ParamError::new(format!("transports[{i}].stack"), "got a kernel, expected a model in this run"));
     }
@@ -301,7 +316,7 @@ fn refuse_external(plan: &Plan) -> Result<(), ParamError> {
 }
 
 /// The result from the parts of a run that has ended.
-fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[bool]) -> RunResult {
+pub(crate) fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[bool]) -> RunResult {
     let FinishedRun { resources, pipes, flows, senders, rate_traces, media, cwnds, events } = finished;
     let (mut links, mut traces) = (Vec::new(), Vec::new());
     for (l, resource) in resources.into_iter().enumerate() {
@@ -321,7 +336,7 @@ fn collect(finished: FinishedRun, edges: Vec<Time>, ended: Time, measured: &[boo
 }
 
 /// Builds the transport settings, queues and impaired pipes of a plan.
-fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<PreparedRun, ParamError> {
+pub(crate) fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<PreparedRun, ParamError> {
     let configs = plan
         .transports
         .iter()

@@ -74,6 +74,14 @@ impl Arrivals {
         Some(arrivals)
     }
 
+    /// The flow of its packets, if packets arrive.
+    pub fn packet_flow(&self) -> Option<u32> {
+        match self.kind {
+            ArrivalKind::Packets { flow, .. } => Some(flow),
+            ArrivalKind::Flows { .. } => None,
+        }
+    }
+
     /// Draws the next arrival.
     pub fn advance(&mut self) {
         self.next += Dur::from_secs(self.rng.exponential(self.mean_gap));

@@ -62,7 +62,7 @@ impl Engine {
             }
             return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage() + 1));
         }
-        flow.in_flight -= 1;
+        flow.count_left();
         self.rearm(packet.flow());
         self.reuse_if_finished(packet.flow());
         None
@@ -110,7 +110,7 @@ impl Engine {
             slot => self.option_slots[slot as usize].options(),
         };
         let flow = &mut self.flows[packet.flow() as usize];
-        flow.in_flight -= 1;
+        flow.count_left();
         let tcp = match &mut flow.kind {
             FlowKind::Tcp(tcp) => tcp,
             FlowKind::RateBased(_) => return self.on_report(packet),
@@ -172,7 +172,7 @@ impl Engine {
         let (header, wire) = (config.header, config.wire);
         let timestamp = if config.timestamps { config.timestamp(self.now) } else { Packet::NO_OPTIONS };
         let (stage, head, ect) = (flow.data_stage, flow.head, config.ecn_field);
-        flow.in_flight += self.segments.len() as u32;
+        flow.count_sent(self.segments.len() as u32);
         let now = self.now;
         // By index: sending borrows the whole engine.
         for i in 0..self.segments.len() {
@@ -248,7 +248,7 @@ impl Engine {
                 if tcp.receiver.deadline() <= now {
                     let ack =
                         tcp.receiver.on_timer(&mut ReceiveContext { now, config, options: &mut self.ack_options });
-                    flow.in_flight += 1;
+                    flow.count_sent(1);
                     let head = flow.head;
                     let stage = self.routes.ack_stage(flow.data_stage);
                     let packet = self.acknowledgement(f, head, &ack);
@@ -256,6 +256,9 @@ impl Engine {
                     return self.flow_timer(f);
                 }
                 if !tcp.started {
+                    if !self.has_sender(f) {
+                        return self.rearm(f);
+                    }
                     tcp.started = true;
                     tcp.sender.start(config, now, &mut self.segments);
                 } else if tcp.sender.deadline() <= now {
@@ -283,7 +286,7 @@ impl Engine {
         cbr.sent += 1;
         let next = now + cbr.spacing.transmit(cbr.bytes);
         let stage = flow.data_stage;
-        flow.in_flight += 1;
+        flow.count_sent(1);
         flow.timer = next;
         self.timers.push(next, f);
         self.send_from_host(packet, stage, now);

@@ -166,7 +166,7 @@ impl Engine {
             Direction::Data => (flow.data_stage, Flags::NONE),
             Direction::Acknowledgement => (external.ack_stage, Flags::ACK),
         };
-        flow.in_flight += 1;
+        flow.count_sent(1);
         let answers = if sent.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
         let head = flow.head.with(sent.flags | kind | answers | Flags::EXTERNAL).with_ecn(sent.ecn);
         let packet = Packet::data(sent.flow, sent.seq, sent.bytes).with_options(frame).with_head(head);

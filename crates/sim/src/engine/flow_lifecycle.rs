@@ -104,6 +104,9 @@ impl Engine {
 
     /// Makes the application of flow `f` write in pieces.
     fn write_in_pieces(&mut self, f: u32, writer: Writer) {
+        if !self.has_sender(f) {
+            return;
+        }
         if let FlowKind::Tcp(tcp) = &mut self.flows[f as usize].kind {
             tcp.sender.write_in_pieces();
             tcp.writer = Some(Box::new(writer));
@@ -120,8 +123,11 @@ impl Engine {
         self.senders.push(SenderTrace { flow: row, rows: Vec::new(), models: Vec::new() });
     }
 
-    /// Enters the first timer of flow `f`.
+    /// Enters the first timer of flow `f`, unless its sender is in another part of the network.
     pub(super) fn enter_timer(&mut self, f: u32, at: Time) {
+        if !self.has_sender(f) {
+            return;
+        }
         self.flows[f as usize].timer = at;
         self.timers.push(at, f);
     }

@@ -128,6 +128,9 @@ impl Engine {
         if let Stage::FlowLink(to) = self.routes.stages[stage as usize] {
             return self.enter_flow_link(to, packet, stage + 1, exit);
         }
+        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
+            return self.hand_over(part, l, packet.with_stage(stage), exit);
+        }
         if links.push(exit, packet.with_stage(stage)) {
             let source = self.links[l as usize].arrival_source;
             self.events.set(source, exit);
@@ -165,6 +168,9 @@ impl Engine {
                 }
                 Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => break,
             }
+        }
+        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
+            return self.hand_over(part, l, packet.with_stage(stage), at);
         }
         let source = self.links[l as usize].arrival_source;
         let line = &mut self.lines[source as usize];
@@ -321,7 +327,7 @@ impl Engine {
         } else if packet.has(Flags::ACK) || packet.has(Flags::SIGNALS) {
             self.release_options(packet);
         }
-        self.flows[packet.flow() as usize].in_flight -= 1;
+        self.flows[packet.flow() as usize].count_left();
         self.reuse_if_finished(packet.flow());
     }
 

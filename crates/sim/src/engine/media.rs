@@ -69,7 +69,7 @@ impl Engine {
         if media.receiver.deadline() <= now {
             let report = media.receiver.on_timer(now);
             let packet = carry(media, report, f).with_head(head.with(Flags::ACK));
-            flow.in_flight += 1;
+            flow.count_sent(1);
             let stage = self.routes.ack_stage(data_stage);
             self.send_from_host(packet, stage, now);
             return self.media_timer(f);
@@ -88,7 +88,7 @@ impl Engine {
         if let Some((seq, unit)) = media.sender.on_timer(now) {
             let answers = if media.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
             let packet = Packet::data(f, seq, unit.bytes).with_head(head.with(answers).with_ecn(media.ecn));
-            flow.in_flight += 1;
+            flow.count_sent(1);
             self.send_from_host(packet, data_stage, now);
         }
         self.rearm(f);

@@ -58,7 +58,7 @@ impl Engine {
             let answers = if rate_based.ecn == Ecn::Ect0 { Flags::ANSWERS_CE } else { Flags::NONE };
             packet = packet.with_head(flow.head.with(answers).with_ecn(rate_based.ecn));
             let (stage, header) = (flow.data_stage, rate_based.sender.header(seq));
-            flow.in_flight += 1;
+            flow.count_sent(1);
             if let Some(header) = header {
                 packet = packet.with_head(packet.head().with(Flags::SIGNALS));
                 packet = packet.with_options(self.store_options(PacketOptions::Signals(header)));

@@ -1,0 +1,151 @@
+//! Exchange with other threads: an engine that simulates one part of a network hands over the packets that arrive in
+//! other parts, and accepts theirs (see [`crate::partition`]).
+
+use super::{Engine, Entrance};
+use crate::packet_options::PacketOptions;
+use crate::partition::Partition;
+use marqueue_core::{ring, Flags, Packet, Time};
+
+/// The part of a network that an engine simulates.
+#[derive(Debug)]
+pub struct Part {
+    /// Its number.
+    me: u32,
+    /// The part of each stage.
+    of_stage: Vec<u32>,
+    /// The links whose servers send packets on their way to other parts.
+    borders: Vec<u32>,
+    /// Packets that will arrive in other parts, by part.
+    out: Vec<Batch>,
+    /// Packets handed over so far.
+    handed_over: u64,
+    /// Packets accepted so far.
+    accepted: u64,
+}
+
+/// Packets on their way from one part to another, in the order in which they were sent.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// Times of arrival, the links by which they come, packets.
+    packets: Vec<(Time, u32, Packet)>,
+    /// The contents of the slots of those that have one, in the same order.
+    options: Vec<PacketOptions>,
+}
+
+impl Batch {
+    /// Has it no packet?
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+}
+
+impl Part {
+    /// Part `me` of a partition.
+    pub fn new(partition: &Partition, me: usize) -> Part {
+        Part {
+            me: me as u32,
+            of_stage: partition.of_stage.clone(),
+            borders: partition.borders[me].clone(),
+            out: (0..partition.parts).map(|_| Batch::default()).collect(),
+            handed_over: 0,
+            accepted: 0,
+        }
+    }
+
+    /// The part in which a packet with this next stage arrives, if it is another.
+    #[inline(always)]
+    pub(super) fn elsewhere(&self, stage: u32) -> Option<u32> {
+        let part = self.of_stage[stage as usize];
+        (part != self.me).then_some(part)
+    }
+}
+
+/// Has this packet a slot of options? Other packets have a timestamp in its place.
+fn has_slot(packet: &Packet) -> bool {
+    (packet.has(Flags::ACK) || packet.has(Flags::SIGNALS)) && packet.options() != Packet::NO_OPTIONS
+}
+
+impl Engine {
+    /// Silences the arrival processes of other parts.
+    pub(super) fn leave_arrivals_to_others(&mut self) {
+        let Some(part) = &self.part else { return };
+        for arrivals in &mut self.arrivals {
+            let stage = arrivals.packet_flow().map(|f| self.flows[f as usize].data_stage);
+            if stage.is_some_and(|stage| part.elsewhere(stage).is_some()) {
+                arrivals.next = Time::NEVER;
+            }
+        }
+    }
+
+    /// Is the sender of flow `f` in this part of the network?
+    #[inline]
+    pub(super) fn has_sender(&self, f: u32) -> bool {
+        let stage = self.flows[f as usize].data_stage;
+        self.part.as_ref().is_none_or(|part| part.elsewhere(stage).is_none())
+    }
+
+    /// A packet will arrive at the far end of link `l` at `at`, in another part of the network.
+    #[inline(never)]
+    pub(super) fn hand_over(&mut self, to: u32, l: u32, packet: Packet, at: Time) {
+        let Some(part) = &mut self.part else { unreachable!("a part of a network") };
+        let batch = &mut part.out[to as usize];
+        if has_slot(&packet) {
+            batch.options.push(self.option_slots[packet.options() as usize]);
+            self.free_option_slots.push(packet.options());
+        }
+        batch.packets.push((at, l, packet));
+        part.handed_over += 1;
+    }
+
+    /// The packets that were handed over to another part since the last call.
+    pub fn take_batch(&mut self, to: usize) -> Batch {
+        self.part.as_mut().map_or_else(Batch::default, |part| std::mem::take(&mut part.out[to]))
+    }
+
+    /// Accepts packets from another part. None of them arrives before the time to which this part has come.
+    pub fn accept(&mut self, batch: Batch) {
+        let mut options = batch.options.into_iter();
+        if let Some(part) = &mut self.part {
+            part.accepted += batch.packets.len() as u64;
+        }
+        for (at, l, mut packet) in batch.packets {
+            debug_assert!(at >= self.now, "a packet from the past");
+            if has_slot(&packet) {
+                let contents = options.next().expect("the contents of each slot come along");
+                packet = packet.with_options(self.store_options(contents));
+            }
+            let link = &mut self.links[l as usize];
+            let source = link.arrival_source;
+            let is_first = match &mut link.entrance {
+                Entrance::FlowLinks(links) => links.push(at, packet),
+                Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => {
+                    let line = &mut self.lines[source as usize];
+                    debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a link keeps the order");
+                    ring::push_back(line, (at, packet));
+                    line.len() == 1
+                }
+            };
+            if is_first {
+                self.events.set(source, at);
+            }
+        }
+    }
+
+    /// Processes everything at the queues on the borders that is due by `until`: after it, what they send arrives no
+    /// earlier than a propagation delay later.
+    pub fn settle_borders(&mut self, until: Time) {
+        let Some(part) = &self.part else { return };
+        for i in 0..part.borders.len() {
+            let Some(l) = self.part.as_ref().map(|part| part.borders[i]) else { return };
+            if matches!(&self.links[l as usize].entrance, Entrance::Resource(r) if r.is_due(until)) {
+                self.catch_up(l, until);
+                self.release_dropped(l);
+            }
+        }
+    }
+
+    /// Packets that are on links of other parts: those handed over, less those accepted.
+    pub(super) fn packets_elsewhere(&self) -> i64 {
+        self.part.as_ref().map_or(0, |part| part.handed_over as i64 - part.accepted as i64)
+    }
+}

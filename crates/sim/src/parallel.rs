@@ -1,0 +1,229 @@
+//! One run on several threads: each simulates a part of the network (see [`crate::partition`]), and none gets so far
+//! ahead that a packet of another could still arrive in its past.
+//!
+//! The result is that of one thread, bit for bit. Events are ordered by time and source, not by when they were
+//! scheduled; a source has the same number in each part; and what happens in one part changes nothing in another but by
+//! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
+
+use crate::engine::{Batch, Engine, Part, Progress};
+use crate::partition::{obstacle, OneThread, Partition};
+use crate::plan::{Plan, TrafficKind};
+use crate::plan_check::check_plan;
+use crate::programs::NoPrograms;
+use crate::result::{FlowTable, RunResult};
+use crate::route::Routes;
+use crate::run::{collect, edges, measured, prepare, refuse_external, run, Control, RunError};
+use marqueue_core::Time;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+/// Number of events between two looks at the control.
+const EVENTS_PER_CHECK: u32 = 1 << 14;
+/// How often a thread that waits looks at the clocks of others before it lets other threads of the machine run.
+const SPINS: u32 = 1 << 10;
+
+/// On how many threads, at most `most`, this plan runs, and why on no more if it is one.
+///
+/// # Errors
+/// Names the first invalid value.
+pub fn threads_for(plan: &Plan, most: usize) -> Result<(usize, Option<OneThread>), RunError> {
+    Ok(match partition_of(plan, most)? {
+        Ok(partition) => (partition.parts, None),
+        Err(reason) => (1, Some(reason).filter(|_| most > 1)),
+    })
+}
+
+/// Runs `plan` with `seed` to its end, on at most this many threads. The result does not depend on their number, but
+/// for [`RunResult::events`].
+///
+/// # Errors
+/// If the plan is invalid or the run was cancelled.
+pub fn run_on(plan: &Plan, seed: u64, control: &Control, threads: usize) -> Result<RunResult, RunError> {
+    // What cuts a run off after some events, or at an instant of the user's, needs all events in one order.
+    if control.has_limit() {
+        return run(plan, seed, control);
+    }
+    match partition_of(plan, threads)? {
+        Ok(partition) => run_parts(plan, seed, control, &partition),
+        Err(_) => run(plan, seed, control),
+    }
+}
+
+/// The partition of a plan over at most this many threads, or why there is none.
+fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>, RunError> {
+    if most < 2 {
+        return Ok(Err(OneThread::NoDelay));
+    }
+    if let Some(reason) = obstacle(plan) {
+        return Ok(Err(reason));
+    }
+    refuse_external(plan).and_then(|()| check_plan(plan)).map_err(RunError::Invalid)?;
+    let prepared = prepare(plan, 0, &NoPrograms).map_err(RunError::Invalid)?;
+    Ok(Partition::new(plan, &Routes::new(plan, &prepared.configs, &prepared.pipes), most))
+}
+
+/// What the threads of a run share.
+#[derive(Debug)]
+struct Exchange<'a> {
+    partition: &'a Partition,
+    control: &'a Control,
+    /// For each part, the time before which it has processed all events and handed over all that follows from them, ns.
+    clocks: Vec<AtomicU64>,
+    /// Packets handed over and not accepted, by `from * parts + to`, in the order in which they were sent.
+    boxes: Vec<Mutex<Vec<Batch>>>,
+    /// A thread has ended without a result.
+    broken_off: AtomicBool,
+}
+
+impl Exchange<'_> {
+    /// The time before which nothing can arrive any more at `part` that has not been handed over yet.
+    fn bound(&self, part: usize) -> Time {
+        let parts = self.partition.parts;
+        let from = |other: usize| {
+            let lookahead = self.partition.lookahead(other, part)?;
+            Some(self.clocks[other].load(Ordering::Acquire).saturating_add(lookahead.0))
+        };
+        Time((0..parts).filter_map(from).min().unwrap_or(u64::MAX))
+    }
+
+    /// Moves what was handed over to `part` into its engine.
+    fn deliver(&self, part: usize, engine: &mut Engine) {
+        for from in 0..self.partition.parts {
+            if self.partition.lookahead(from, part).is_some() {
+                let batches = std::mem::take(&mut *self.mailbox(from, part));
+                batches.into_iter().for_each(|batch| engine.accept(batch));
+            }
+        }
+    }
+
+    /// Hands over what `part` has sent, and then says how far it has come.
+    fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
+        for to in 0..self.partition.parts {
+            let batch = engine.take_batch(to);
+            if !batch.is_empty() {
+                self.mailbox(part, to).push(batch);
+            }
+        }
+        self.clocks[part].store(clock, Ordering::Release);
+        let slowest = self.clocks.iter().map(|clock| clock.load(Ordering::Relaxed)).min().unwrap_or(0);
+        if slowest != u64::MAX {
+            self.control.record(Time(slowest));
+        }
+    }
+
+    fn mailbox(&self, from: usize, to: usize) -> std::sync::MutexGuard<'_, Vec<Batch>> {
+        // A thread that panics holds no box.
+        self.boxes[from * self.partition.parts + to].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.control.is_cancelled() || self.broken_off.load(Ordering::Relaxed)
+    }
+}
+
+/// Tells other threads not to wait when this one panics.
+struct BreaksOff<'a>(&'a AtomicBool);
+
+impl Drop for BreaksOff<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -> Result<RunResult, RunError> {
+    let parts = partition.parts;
+    let exchange = Exchange {
+        partition,
+        control,
+        clocks: (0..parts).map(|_| AtomicU64::new(0)).collect(),
+        boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+        broken_off: AtomicBool::new(false),
+    };
+    let exchange = &exchange;
+    let results = thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..parts).map(|part| scope.spawn(move || run_part(plan, seed, exchange, part))).collect();
+        let mut results = vec![run_part(plan, seed, exchange, 0)];
+        results.extend(others.into_iter().map(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }));
+        results
+    });
+    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    control.record(plan.duration);
+    Ok(merge(plan, partition, results))
+}
+
+/// Simulates one part to the end.
+fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Result<RunResult, RunError> {
+    let _guard = BreaksOff(&exchange.broken_off);
+    let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
+    let mut engine = Engine::new(plan, seed, prepared, Some(Part::new(exchange.partition, part)));
+    let (mut clock, mut waited) = (Time::ZERO, 0);
+    loop {
+        let bound = exchange.bound(part);
+        if bound <= clock {
+            waited += 1;
+            if waited % SPINS == 0 {
+                if exchange.is_over() {
+                    return Err(RunError::Cancelled);
+                }
+                thread::yield_now();
+            }
+            spin_loop();
+            continue;
+        }
+        waited = 0;
+        // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
+        exchange.deliver(part, &mut engine);
+        loop {
+            match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
+                Progress::Reached => break,
+                Progress::Spent if exchange.is_over() => return Err(RunError::Cancelled),
+                Progress::Spent => {}
+                Progress::Ended => {
+                    exchange.publish(part, &mut engine, u64::MAX);
+                    return Ok(collect(engine.finish(), edges(plan), plan.duration, &measured(plan)));
+                }
+            }
+        }
+        engine.settle_borders(Time(bound.0 - 1));
+        exchange.publish(part, &mut engine, bound.0);
+        clock = bound;
+    }
+}
+
+/// One result from those of all parts: each thing from the part that it belongs to.
+fn merge(plan: &Plan, partition: &Partition, mut results: Vec<RunResult>) -> RunResult {
+    let of_link = |l: usize| partition.of_link[l] as usize;
+    let of_row = |table: &FlowTable, row: u32| partition.of_senders[table.route[row as usize] as usize] as usize;
+    let of_group = |group: usize| match plan.traffic[group].kind {
+        TrafficKind::Tcp { route, .. } => partition.of_senders[route] as usize,
+        _ => 0,
+    };
+    let mut merged = results.remove(0);
+    for (part, result) in (1..).zip(results) {
+        replace(&mut merged.links, result.links, |link| of_link(link.link) == part);
+        replace(&mut merged.pipes, result.pipes, |pipe| of_link(pipe.link) == part);
+        replace(&mut merged.senders, result.senders, |trace| of_row(&merged.flows, trace.flow) == part);
+        replace(&mut merged.rate_traces, result.rate_traces, |trace| of_row(&merged.flows, trace.flow) == part);
+        replace(&mut merged.cwnds, result.cwnds, |cwnds| of_group(cwnds.group) == part);
+        let sends = |route: u32| partition.of_senders[route as usize] as usize == part;
+        let receives = |route: u32| partition.of_receivers[route as usize] as usize == part;
+        merged.flows.take_ends(&result.flows, sends, receives);
+        merged.events += result.events;
+    }
+    merged
+}
+
+/// Replaces the elements that `is_theirs`.
+fn replace<T>(ours: &mut [T], theirs: Vec<T>, is_theirs: impl Fn(&T) -> bool) {
+    for (our, their) in ours.iter_mut().zip(theirs).filter(|(_, their)| is_theirs(their)) {
+        *our = their;
+    }
+}

@@ -1,0 +1,333 @@
+//! The partition of a network over threads: which part of a plan each thread simulates, and how long a packet needs from
+//! one to another.
+//!
+//! A *place* is what has its state to itself: a link, the senders of a route, or the receivers of a route. Where a
+//! packet passes from one place to the next without an event, both belong together (see [`crate::route`]). Where it
+//! arrives by an event it has been on its way for at least a propagation delay: the *lookahead*, by which the thread of
+//! the first place knows what arrives at the second (K. M. Chandy, J. Misra, "Distributed simulation: a case study in
+//! design and verification of distributed programs", IEEE Trans. Softw. Eng. SE-5(5), 1979).
+
+use crate::plan::{MediaPlan, Plan, QuicPlan, TrafficKind};
+use crate::route::{Routes, Stage};
+use marqueue_cc::program::{program_of, PREFIX};
+use marqueue_core::Dur;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A part whose share of the work is larger than this times an equal share is too large, if another partition has none.
+const MOST_UNEQUAL: f64 = 1.3;
+
+/// Work of a sender, in units of a link's: a packet meets it as data and as acknowledgement, with timers.
+const SENDER_WORK: f64 = 3.0;
+/// Work of a receiver, in units of a link's.
+const RECEIVER_WORK: f64 = 1.0;
+
+/// Why a run has one thread only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OneThread {
+    /// Flows end, and others take their place.
+    FlowsEnd,
+    /// A queue's packets are traced.
+    PacketTrace,
+    /// Media flows.
+    Media,
+    /// QUIC flows, kernels as hosts or routers.
+    Outside,
+    /// Programs of the user's.
+    Program,
+    /// No propagation delay separates two halves of the network.
+    NoDelay,
+}
+
+impl fmt::Display for OneThread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OneThread::FlowsEnd => "some flows have a size or a stop time, or arrive during the run",
+            OneThread::PacketTrace => "the packets of a queue are traced",
+            OneThread::Media => "there are media flows",
+            OneThread::Outside => "QUIC flows or kernels take part",
+            OneThread::Program => "programs take part",
+            OneThread::NoDelay => "no propagation delay separates one half of the network from the other",
+        })
+    }
+}
+
+/// Which part each place belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Partition {
+    /// Number of parts.
+    pub parts: usize,
+    /// The part of each stage of the routes: where a packet with this next stage arrives.
+    pub of_stage: Vec<u32>,
+    /// The part of each link.
+    pub of_link: Vec<u32>,
+    /// The part of the senders of each route.
+    pub of_senders: Vec<u32>,
+    /// The part of the receivers of each route.
+    pub of_receivers: Vec<u32>,
+    /// The shortest time in which anything gets from one part to another, by `from * parts + to`; `None` if nothing does.
+    pub lookahead: Vec<Option<Dur>>,
+    /// The links of each part whose servers send packets on their way to another part.
+    pub borders: Vec<Vec<u32>>,
+}
+
+/// A way of packets from a link to another place, by an event.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The link by which they come.
+    link: u32,
+    /// The link whose server sets them on their way: from there on their times are known.
+    root: u32,
+    to: usize,
+    lookahead: Dur,
+}
+
+/// Why no partition of this plan gives the result of one thread.
+pub fn obstacle(plan: &Plan) -> Option<OneThread> {
+    if plan.has_quic() || plan.has_kernels() {
+        return Some(OneThread::Outside);
+    }
+    let has_program = plan.transports.iter().any(|t| program_of(&t.params).is_some())
+        || plan.links.iter().any(|l| l.queue.as_ref().is_some_and(|q| q.policy.name.starts_with(PREFIX)));
+    if has_program {
+        return Some(OneThread::Program);
+    }
+    if plan.links.iter().any(|link| link.trace) {
+        return Some(OneThread::PacketTrace);
+    }
+    plan.traffic.iter().find_map(|traffic| match traffic.kind {
+        TrafficKind::Tcp { size: None, stop: None, .. } => None,
+        TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } => Some(OneThread::FlowsEnd),
+        TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
+        TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
+        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => None,
+    })
+}
+
+impl Partition {
+    /// Spreads the places of a plan over at most `most` parts.
+    ///
+    /// # Errors
+    /// If there is but one part.
+    pub fn new(plan: &Plan, routes: &Routes, most: usize) -> Result<Partition, OneThread> {
+        let map = Map::new(plan, routes);
+        let mut lookaheads: Vec<Dur> = map.ways.iter().map(|way| way.lookahead).collect();
+        lookaheads.sort_unstable();
+        lookaheads.dedup();
+        // The longer the lookahead, the more rarely threads wait for each other.
+        let mut best: Option<(f64, Vec<u32>)> = None;
+        for &least in lookaheads.iter().rev() {
+            let (share, part_of) = map.spread(least, most);
+            if best.as_ref().is_none_or(|(lowest, _)| share < *lowest - 1e-9) {
+                best = Some((share, part_of));
+            }
+            if share <= MOST_UNEQUAL / most as f64 {
+                break;
+            }
+        }
+        match best {
+            Some((share, part_of)) if share < 1.0 => Ok(map.partition(&part_of)),
+            _ => Err(OneThread::NoDelay),
+        }
+    }
+
+    /// The shortest time in which anything gets from one part to another.
+    pub fn lookahead(&self, from: usize, to: usize) -> Option<Dur> {
+        self.lookahead[from * self.parts + to]
+    }
+}
+
+/// The places of a plan: links, then the senders of each route, then the receivers of each route.
+#[derive(Debug)]
+struct Map {
+    links: usize,
+    routes: usize,
+    /// The place at which a packet with this next stage arrives.
+    place_of_stage: Vec<usize>,
+    /// Places that share state or the order of packets, as pairs.
+    joined: Vec<(usize, usize)>,
+    ways: Vec<Way>,
+    /// An estimate of the work at each place, in packets that pass it.
+    work: Vec<f64>,
+}
+
+impl Map {
+    fn new(plan: &Plan, routes: &Routes) -> Map {
+        let (links, count) = (plan.links.len(), plan.routes.len());
+        let mut map = Map {
+            links,
+            routes: count,
+            place_of_stage: vec![0; routes.stages.len()],
+            joined: Vec::new(),
+            ways: Vec::new(),
+            work: vec![0.0; links + 2 * count],
+        };
+        let load = loads(plan);
+        for route in 0..count {
+            map.walk(plan, routes, route, load[route]);
+        }
+        map
+    }
+
+    fn senders(&self, route: usize) -> usize {
+        self.links + route
+    }
+
+    fn receivers(&self, route: usize) -> usize {
+        self.links + self.routes + route
+    }
+
+    /// Follows the packets of a route.
+    fn walk(&mut self, plan: &Plan, routes: &Routes, route: usize, load: f64) {
+        let (senders, receivers) = (self.senders(route), self.receivers(route));
+        self.work[senders] += SENDER_WORK * load;
+        self.work[receivers] += RECEIVER_WORK * load;
+        // The place that handles the packet, the link it is on, and the time since the event that sent it on its way.
+        let (mut at, mut link, mut root, mut lookahead) = (senders, None::<u32>, 0, Dur::ZERO);
+        let mut reorders = false;
+        for stage in routes.first[route] as usize.. {
+            let next = match routes.stages[stage] {
+                Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::FlowLink(l) => l as usize,
+                Stage::Receive | Stage::ReceiveOrHandOut | Stage::ReceiveChained => receivers,
+                Stage::Sender => senders,
+                Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => at,
+            };
+            self.place_of_stage[stage] = next;
+            let by_event = match routes.stages[stage] {
+                Stage::Pipe(_) => continue,
+                // Who overtakes whom is counted among all packets of the pipe.
+                Stage::ReorderingPipe(_) | Stage::Cores(_) => {
+                    reorders = true;
+                    continue;
+                }
+                Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => true,
+                Stage::Chained(_) | Stage::Merged(_) | Stage::ReceiveChained | Stage::FlowLink(_) => false,
+            };
+            match link {
+                Some(link) if by_event && !reorders && lookahead > Dur::ZERO => {
+                    self.ways.push(Way { link, root, to: next, lookahead });
+                }
+                // A host sends into its first link at once.
+                _ => self.joined.push((at, next)),
+            }
+            if by_event {
+                (link, lookahead) = (None, Dur::ZERO);
+            }
+            reorders = false;
+            at = next;
+            match routes.stages[stage] {
+                Stage::Link(l) | Stage::Chained(l) | Stage::FlowLink(l) => {
+                    self.work[l as usize] += load;
+                    root = link.map_or(l, |_| root);
+                    (link, lookahead) = (Some(l), lookahead + plan.links[l as usize].delay);
+                }
+                // A merged wire sends packets on by events of its own.
+                Stage::Merged(l) => {
+                    self.work[l as usize] += load;
+                    (link, root, lookahead) = (Some(l), l, plan.links[l as usize].delay);
+                }
+                Stage::Receive
+                | Stage::ReceiveOrHandOut
+                | Stage::ReceiveChained
+                | Stage::Pipe(_)
+                | Stage::ReorderingPipe(_)
+                | Stage::Cores(_) => {}
+                Stage::Sender => return,
+            }
+        }
+    }
+
+    /// Spreads the places over at most `most` parts, none of which is nearer to another than `least`. Returns the
+    /// largest share of the work, and the part of each place.
+    fn spread(&self, least: Dur, most: usize) -> (f64, Vec<u32>) {
+        let mut groups = Groups::new(self.work.len());
+        for &(a, b) in &self.joined {
+            groups.join(a, b);
+        }
+        for way in self.ways.iter().filter(|way| way.lookahead < least) {
+            groups.join(way.link as usize, way.to);
+        }
+        let mut work: BTreeMap<usize, f64> = BTreeMap::new();
+        for place in 0..self.work.len() {
+            *work.entry(groups.root(place)).or_default() += self.work[place];
+        }
+        // The largest first, each to the part that has least (R. L. Graham, SIAM J. Appl. Math. 17(2), 1969).
+        let mut largest_first: Vec<(usize, f64)> = work.into_iter().collect();
+        largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut parts = vec![0.0; most];
+        let mut part_of_root = BTreeMap::new();
+        for (root, work) in largest_first {
+            let part = (0..most).min_by(|&a, &b| parts[a].total_cmp(&parts[b])).unwrap_or(0);
+            parts[part] += work;
+            part_of_root.insert(root, part as u32);
+        }
+        let total: f64 = parts.iter().sum();
+        let share = parts.iter().copied().fold(0.0, f64::max) / total.max(f64::MIN_POSITIVE);
+        (share, (0..self.work.len()).map(|place| part_of_root[&groups.root(place)]).collect())
+    }
+
+    /// The partition in which each place is in this part.
+    fn partition(&self, part_of: &[u32]) -> Partition {
+        let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
+        let mut lookahead = vec![None; parts * parts];
+        let mut borders = vec![Vec::new(); parts];
+        for way in &self.ways {
+            let (from, to) = (part_of[way.link as usize] as usize, part_of[way.to] as usize);
+            if from == to {
+                continue;
+            }
+            let shortest: &mut Option<Dur> = &mut lookahead[from * parts + to];
+            *shortest = Some(shortest.map_or(way.lookahead, |known| known.min(way.lookahead)));
+            if !borders[from].contains(&way.root) {
+                borders[from].push(way.root);
+            }
+        }
+        Partition {
+            parts,
+            of_stage: self.place_of_stage.iter().map(|&place| part_of[place]).collect(),
+            of_link: part_of[..self.links].to_vec(),
+            of_senders: part_of[self.links..][..self.routes].to_vec(),
+            of_receivers: part_of[self.links + self.routes..].to_vec(),
+            lookahead,
+            borders,
+        }
+    }
+}
+
+/// Sets of places.
+#[derive(Debug)]
+struct Groups(Vec<usize>);
+
+impl Groups {
+    fn new(places: usize) -> Groups {
+        Groups((0..places).collect())
+    }
+
+    fn root(&mut self, mut place: usize) -> usize {
+        while self.0[place] != place {
+            self.0[place] = self.0[self.0[place]];
+            place = self.0[place];
+        }
+        place
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.0[b] = a;
+    }
+}
+
+/// The number of flows on each route. How many packets each has is not known before the run.
+fn loads(plan: &Plan) -> Vec<f64> {
+    let mut loads = vec![0.0; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match traffic.kind {
+            TrafficKind::Tcp { route, count, .. }
+            | TrafficKind::Cbr { route, count, .. }
+            | TrafficKind::Paced { route, count, .. } => loads[route] += f64::from(count),
+            TrafficKind::Packets { route, .. } => loads[route] += 1.0,
+            TrafficKind::Poisson { .. } | TrafficKind::Quic(_) | TrafficKind::Media(_) => {}
+        }
+    }
+    loads
+}
