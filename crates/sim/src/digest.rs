@@ -17,10 +17,10 @@ impl Write for Hashed {
 /// SHA-256 in hexadecimal of each field of each part of a result, numbers with all their digits, but not of the number
 /// of events, which is no outcome.
 pub fn digest(result: &RunResult) -> String {
-    let RunResult { edges, ended, links, pipes, flows, traces, senders, rate_traces, media, cwnds, queue_reports, .. } =
-        result;
-    let outcome =
-        (edges, ended, links, pipes, flows, (traces, senders, rate_traces, media, cwnds, queue_reports));
+    let RunResult {
+        edges, ended, links, pipes, flows, traces, senders, rate_traces, media, cwnds, queue_reports, ..
+    } = result;
+    let outcome = (edges, ended, links, pipes, flows, (traces, senders, rate_traces, media, cwnds, queue_reports));
     let mut hashed = Hashed(Sha256::new());
     write!(hashed, "{outcome:?}").expect("a hash takes any text");
     hashed.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()

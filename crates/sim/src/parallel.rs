@@ -145,8 +145,7 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
     };
     let exchange = &exchange;
     let results = thread::scope(|scope| {
-        let others: Vec<_> =
-            (1..parts).map(|part| scope.spawn(move || run_part(plan, seed, exchange, part))).collect();
+        let others: Vec<_> = (1..parts).map(|part| scope.spawn(move || run_part(plan, seed, exchange, part))).collect();
         let mut results = vec![run_part(plan, seed, exchange, 0)];
         results.extend(others.into_iter().map(|thread| match thread.join() {
             Ok(result) => result,

@@ -162,9 +162,8 @@ impl Map {
             ways: Vec::new(),
             work: vec![0.0; links + 2 * count],
         };
-        let load = loads(plan);
-        for route in 0..count {
-            map.walk(plan, routes, route, load[route]);
+        for (route, load) in loads(plan).into_iter().enumerate() {
+            map.walk(plan, routes, route, load);
         }
         map
     }
@@ -254,7 +253,7 @@ impl Map {
         // The largest first, each to the part that has least (R. L. Graham, SIAM J. Appl. Math. 17(2), 1969).
         let mut largest_first: Vec<(usize, f64)> = work.into_iter().collect();
         largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut parts = vec![0.0; most];
+        let mut parts = vec![0.0_f64; most];
         let mut part_of_root = BTreeMap::new();
         for (root, work) in largest_first {
             let part = (0..most).min_by(|&a, &b| parts[a].total_cmp(&parts[b])).unwrap_or(0);

@@ -240,7 +240,7 @@ impl Engine {
 
     /// A timer of flow `f` is due.
     pub(super) fn flow_timer(&mut self, f: u32) {
-        let now = self.now;
+        let (now, sends_here) = (self.now, self.has_sender(f));
         let flow = &mut self.flows[f as usize];
         match &mut flow.kind {
             FlowKind::Tcp(tcp) => {
@@ -255,10 +255,10 @@ impl Engine {
                     self.send_from_host(packet, stage, now);
                     return self.flow_timer(f);
                 }
+                if !sends_here {
+                    return self.rearm(f);
+                }
                 if !tcp.started {
-                    if !self.has_sender(f) {
-                        return self.rearm(f);
-                    }
                     tcp.started = true;
                     tcp.sender.start(config, now, &mut self.segments);
                 } else if tcp.sender.deadline() <= now {

@@ -1,0 +1,282 @@
+//! One run on several threads: the digest of one thread, for each kind of traffic and of link that can be separated.
+
+mod common;
+
+use common::*;
+use marqueue_aqm::Signal;
+use marqueue_core::params::{PolicySpec, Value};
+use marqueue_core::{Bytes, Dur, Rate, Rng, Time};
+use marqueue_sim::delay_law::DelayLaw;
+use marqueue_sim::plan::*;
+use marqueue_sim::{digest, run_on, threads_for, Control, OneThread, RunError};
+
+const THREADS: [usize; 3] = [2, 3, 4];
+
+/// Checks that the plan has at least `least` parts, and gives the same on any number of threads.
+fn same_on_all(plan: &Plan, seed: u64, least: usize) {
+    let (parts, _) = threads_for(plan, 4).expect("the plan is valid");
+    assert!(parts >= least, "got {parts} parts, expected at least {least}");
+    let alone = digest(&go(plan, seed));
+    for threads in THREADS {
+        let result = run_on(plan, seed, &Control::default(), threads).expect("the plan is valid");
+        assert_eq!(digest(&result), alone, "{threads} threads");
+    }
+}
+
+fn dumbbell(recovery: &str, queue: QueuePlan) -> Plan {
+    let mut plan = Dumbbell {
+        rate: 5_000_000,
+        access: 100_000_000,
+        bottleneck_delay: 5.0,
+        destination_delay: 1.0,
+        rtts: vec![20.0, 40.0, 70.0],
+        queue,
+    }
+    .plan(6.0);
+    plan.transports = vec![ns2(recovery, true)];
+    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("middle", 1, 5, 1.0), tcp("far", 2, 5, 1.0)];
+    plan.boundaries = vec![secs(2.0), secs(4.0)];
+    plan.sample = ms(10.0);
+    plan
+}
+
+fn red() -> QueuePlan {
+    queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn)
+}
+
+fn cbr(name: &str, route: usize, rate: u64) -> TrafficPlan {
+    let kind = TrafficKind::Cbr {
+        route,
+        count: 2,
+        rate: Rate(rate),
+        packet: Bytes(500),
+        start: Time::ZERO,
+        jitter: ms(300.0),
+        stop: Some(secs(5.0)),
+        ecn: EcnField::default(),
+    };
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
+}
+
+fn packets(name: &str, route: usize) -> TrafficPlan {
+    let kind = TrafficKind::Packets {
+        route,
+        rate: 200.0,
+        packet: Bytes(400),
+        size: SizeLaw::Exponential,
+        start: Time::ZERO,
+        stop: None,
+        ecn: EcnField::default(),
+    };
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
+}
+
+fn paced(name: &str, law: &str, route: usize) -> TrafficPlan {
+    let kind = TrafficKind::Paced {
+        control: policy(law, values(&[])),
+        route,
+        count: 2,
+        rate: Rate(125_000),
+        packet: Bytes(200),
+        ecn: false,
+        start: Time::ZERO,
+        jitter: ms(500.0),
+        stop: None,
+        trace: true,
+    };
+    TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
+}
+
+/// A chain of queues with flows over all of them and over each alone, in both directions.
+fn parking_lot(hops: usize, queue: &QueuePlan) -> Plan {
+    let mut plan = dumbbell("sack", red());
+    plan.links.clear();
+    plan.routes.clear();
+    for hop in 0..hops {
+        let delay = ms(4.0 + hop as f64);
+        plan.links.push(link(&format!("there {hop}"), 4_000_000, delay, Some(queue.clone())));
+        plan.links.push(link(&format!("back {hop}"), 4_000_000, delay, Some(queue.clone())));
+    }
+    let there: Vec<usize> = (0..hops).map(|hop| 2 * hop).collect();
+    let back: Vec<usize> = (0..hops).rev().map(|hop| 2 * hop + 1).collect();
+    plan.routes.push(RoutePlan { forward: there.clone(), reverse: back.clone() });
+    plan.routes.push(RoutePlan { forward: back, reverse: there });
+    plan.routes.extend((0..hops).map(|hop| RoutePlan { forward: vec![2 * hop], reverse: vec![2 * hop + 1] }));
+    plan.traffic = (0..plan.routes.len()).map(|r| tcp(&format!("flows {r}"), r, 3, 1.0)).collect();
+    plan
+}
+
+#[test]
+fn flows_of_each_recovery_and_with_delayed_acknowledgements() {
+    for recovery in ["newreno", "sack"] {
+        for delayed_ack in [0.0, 0.1] {
+            let mut plan = dumbbell(recovery, red());
+            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+            same_on_all(&plan, 3, 2);
+        }
+    }
+}
+
+#[test]
+fn traces_of_senders_and_samples_of_windows_come_from_the_part_of_the_sender() {
+    let mut plan = dumbbell("sack", red());
+    for traffic in &mut plan.traffic {
+        let TrafficKind::Tcp { trace, sample_cwnd, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
+        (*trace, *sample_cwnd) = (true, true);
+    }
+    same_on_all(&plan, 5, 2);
+}
+
+#[test]
+fn constant_rates_and_random_packets_and_applications_that_write_in_pieces() {
+    let mut plan = dumbbell("newreno", red());
+    plan.traffic.extend([cbr("udp", 0, 400_000), cbr("more udp", 2, 300_000), packets("random", 1)]);
+    let TrafficKind::Tcp { write, .. } = &mut plan.traffic[1].kind else { unreachable!("tcp() makes TCP") };
+    *write = Some(WritePlan { packets: 7, every: ms(80.0), gaps: Gaps::Exponential, first: None });
+    same_on_all(&plan, 7, 2);
+}
+
+#[test]
+fn rate_based_flows_with_headers_for_routers() {
+    for law in ["emkc", "emkc_naive"] {
+        let mkc = queue("mkc", values(&[("delta", 0.05)]), 200, Signal::Drop);
+        let mut plan = parking_lot(3, &QueuePlan { mean_packet: Bytes(200), ..mkc });
+        plan.traffic = (0..plan.routes.len()).map(|r| paced(&format!("flows {r}"), law, r)).collect();
+        same_on_all(&plan, 2, 3);
+    }
+}
+
+#[test]
+fn a_chain_of_queues_in_both_directions() {
+    for policy in ["droptail", "codel", "pie"] {
+        same_on_all(&parking_lot(4, &queue(policy, values(&[]), 50, Signal::Drop)), 11, 4);
+    }
+}
+
+#[test]
+fn pipes_that_lose_delay_and_reorder() {
+    let mut plan = parking_lot(3, &red());
+    plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.02)])));
+    plan.links[2].pipe.jitter = Some(values(&[("mean", 0.002)]));
+    plan.links[4].pipe.reorder = Some(values(&[("probability", 0.05), ("delay", 0.01)]));
+    if let Err(RunError::Invalid(e)) = threads_for(&plan, 2) {
+        panic!("{e}");
+    }
+    same_on_all(&plan, 13, 2);
+}
+
+#[test]
+fn links_of_single_flows() {
+    let mut plan = dumbbell("newreno", red());
+    let per_flow = |name: &str, stream: &str, delay: DelayLaw| {
+        let least = delay.least();
+        LinkPlan { per_flow: Some(PerFlowPlan { delay, stream: stream.into() }), ..link(name, 10_000_000, least, None) }
+    };
+    let near = || DelayLaw::Uniform { least: ms(2.0), most: ms(60.0) };
+    plan.links.truncate(2);
+    plan.links.extend([
+        per_flow("source", "source", near()),
+        per_flow("sink", "sink", DelayLaw::Constant { delay: ms(2.0) }),
+        per_flow("sink back", "sink", DelayLaw::Constant { delay: ms(2.0) }),
+        per_flow("source back", "source", near()),
+    ]);
+    plan.routes = vec![RoutePlan { forward: vec![2, 0, 3], reverse: vec![4, 1, 5] }];
+    plan.traffic = vec![tcp("flows", 0, 40, 1.0)];
+    for delayed_ack in [0.0, 0.1] {
+        plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+        same_on_all(&plan, 17, 2);
+    }
+}
+
+/// A network of up to eight links with random delays, some with queues, and random traffic on random routes.
+fn random_plan(seed: u64) -> Plan {
+    let mut rng = Rng::named(seed, "a plan for threads");
+    let mut plan = dumbbell(["newreno", "sack"][rng.below(2) as usize], red());
+    plan.duration = secs(3.0);
+    plan.boundaries = vec![secs(1.0)];
+    plan.transports[0].params.insert("delayed_ack".into(), Value::Number(f64::from(rng.below(2)) * 0.1));
+    let links = 2 + rng.below(7) as usize;
+    plan.links = (0..links)
+        .map(|l| {
+            let policies = ["droptail", "red", "codel", "pie", "avq"];
+            let policy = policies[rng.below(policies.len() as u32) as usize];
+            let managed = (rng.below(3) > 0).then(|| queue(policy, values(&[]), 20 + rng.below(60), Signal::Ecn));
+            // Equal delays make packets meet at the same instant.
+            let delay = ms(f64::from(rng.below(4)) * 2.0);
+            let mut link = link(&format!("link {l}"), 2_000_000 + 1_000_000 * u64::from(rng.below(4)), delay, managed);
+            if rng.below(4) == 0 {
+                link.pipe.jitter = Some(values(&[("mean", 0.001)]));
+            }
+            if rng.below(4) == 0 {
+                link.pipe.loss = Some(rare_loss());
+            }
+            link
+        })
+        .collect();
+    let path =
+        |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(3)).map(|_| rng.below(links as u32) as usize).collect() };
+    plan.routes =
+        (0..1 + rng.below(5)).map(|_| RoutePlan { forward: path(&mut rng), reverse: path(&mut rng) }).collect();
+    plan.traffic = (0..plan.routes.len())
+        .map(|route| match rng.below(5) {
+            0 => cbr(&format!("udp {route}"), route, 200_000),
+            1 => packets(&format!("packets {route}"), route),
+            _ => tcp(&format!("tcp {route}"), route, 1 + rng.below(6), 0.5),
+        })
+        .collect();
+    plan
+}
+
+fn rare_loss() -> PolicySpec {
+    policy("random", values(&[("probability", 0.01)]))
+}
+
+#[test]
+fn random_networks() {
+    let mut separated = 0;
+    for seed in 0..48 {
+        let plan = random_plan(seed);
+        separated += usize::from(threads_for(&plan, 4).expect("the plan is valid").0 > 1);
+        same_on_all(&plan, seed, 1);
+    }
+    assert!(separated > 24, "only {separated} of 48 networks have several parts");
+}
+
+#[test]
+fn what_cannot_be_separated_has_one_thread_and_a_reason() {
+    let reason = |change: fn(&mut Plan)| {
+        let mut plan = dumbbell("newreno", red());
+        change(&mut plan);
+        let (threads, reason) = threads_for(&plan, 2).expect("the plan is valid");
+        assert_eq!(threads, 1);
+        assert_eq!(digest(&run_on(&plan, 1, &Control::default(), 2).expect("it runs")), digest(&go(&plan, 1)));
+        reason
+    };
+    assert_eq!(reason(|plan| plan.links[0].trace = true), Some(OneThread::PacketTrace));
+    assert_eq!(reason(|plan| plan.links.iter_mut().for_each(|l| l.delay = Dur::ZERO)), Some(OneThread::NoDelay));
+    let ends = |plan: &mut Plan| {
+        let TrafficKind::Tcp { size, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
+        *size = Some(100);
+    };
+    assert_eq!(reason(ends), Some(OneThread::FlowsEnd));
+    assert_eq!(threads_for(&dumbbell("newreno", red()), 1).expect("the plan is valid"), (1, None));
+}
+
+#[test]
+fn a_limit_of_events_keeps_the_order_of_one_thread_and_a_cancelled_run_ends() {
+    let plan = dumbbell("newreno", red());
+    let limited =
+        |threads| digest(&run_on(&plan, 1, &Control::with_max_events(Some(5_000)), threads).expect("it is cut off"));
+    assert_eq!(limited(1), limited(2));
+    let control = Control::default();
+    control.cancel();
+    assert_eq!(run_on(&plan, 1, &control, 2).err(), Some(RunError::Cancelled));
+}
+
+#[test]
+fn an_invalid_plan_is_refused_with_its_place() {
+    let mut plan = dumbbell("newreno", red());
+    plan.links[3].rate = Rate(0);
+    let Err(RunError::Invalid(error)) = run_on(&plan, 1, &Control::default(), 2) else { panic!("it has run") };
+    assert_eq!(error.path, "links[3].rate");
+}
