@@ -82,10 +82,11 @@ impl Exchange<'_> {
     fn bound(&self, part: usize) -> Time {
         let parts = self.partition.parts;
         let from = |other: usize| {
-            let lookahead = self.partition.lookahead(other, part)?;
-            Some(self.clocks[other].load(Ordering::Acquire).saturating_add(lookahead.0))
+            // A part does not run away from one that it hears nothing of: what it sends there would pile up.
+            let lookahead = self.partition.lookahead(other, part).unwrap_or(self.partition.longest);
+            self.clocks[other].load(Ordering::Acquire).saturating_add(lookahead.0)
         };
-        Time((0..parts).filter_map(from).min().unwrap_or(u64::MAX))
+        Time((0..parts).filter(|&other| other != part).map(from).min().unwrap_or(u64::MAX))
     }
 
     /// Moves what was handed over to `part` into its engine.

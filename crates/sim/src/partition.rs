@@ -67,6 +67,8 @@ pub struct Partition {
     pub of_receivers: Vec<u32>,
     /// The shortest time in which anything gets from one part to another, by `from * parts + to`; `None` if nothing does.
     pub lookahead: Vec<Option<Dur>>,
+    /// The longest of these.
+    pub longest: Dur,
     /// The links of each part whose servers send packets on their way to another part.
     pub borders: Vec<Vec<u32>>,
 }
@@ -183,7 +185,7 @@ impl Map {
         self.work[receivers] += RECEIVER_WORK * load;
         // The place that handles the packet, the link it is on, and the time since the event that sent it on its way.
         let (mut at, mut link, mut root, mut lookahead) = (senders, None::<u32>, 0, Dur::ZERO);
-        let mut reorders = false;
+        let (mut reorders, mut on_flow_link) = (false, false);
         for stage in routes.first[route] as usize.. {
             let next = match routes.stages[stage] {
                 Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::FlowLink(l) => l as usize,
@@ -200,7 +202,9 @@ impl Map {
                     continue;
                 }
                 Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => true,
-                Stage::Chained(_) | Stage::Merged(_) | Stage::ReceiveChained | Stage::FlowLink(_) => false,
+                // A packet leaves the link of its flow by an event, but for another such link.
+                Stage::Chained(_) | Stage::Merged(_) | Stage::ReceiveChained => on_flow_link,
+                Stage::FlowLink(_) => false,
             };
             match link {
                 Some(link) if by_event && !reorders && lookahead > Dur::ZERO => {
@@ -213,6 +217,7 @@ impl Map {
                 (link, lookahead) = (None, Dur::ZERO);
             }
             reorders = false;
+            on_flow_link = matches!(routes.stages[stage], Stage::FlowLink(_));
             at = next;
             match routes.stages[stage] {
                 Stage::Link(l) | Stage::Chained(l) | Stage::FlowLink(l) => {
@@ -287,6 +292,7 @@ impl Map {
             of_link: part_of[..self.links].to_vec(),
             of_senders: part_of[self.links..][..self.routes].to_vec(),
             of_receivers: part_of[self.links + self.routes..].to_vec(),
+            longest: lookahead.iter().flatten().copied().max().unwrap_or(Dur(1)),
             lookahead,
             borders,
         }
