@@ -2,25 +2,33 @@
 //! one to another.
 //!
 //! A *place* is what has its state to itself: a link, the senders of a route, or the receivers of a route. Where a
-//! packet passes from one place to the next without an event, both belong together (see [`crate::route`]). Where it
-//! arrives by an event it has been on its way for at least a propagation delay: the *lookahead*, by which the thread of
-//! the first place knows what arrives at the second (K. M. Chandy, J. Misra, "Distributed simulation: a case study in
-//! design and verification of distributed programs", IEEE Trans. Softw. Eng. SE-5(5), 1979).
+//! packet arrives at a place by an event it has been on its way for at least a propagation delay: the *lookahead*, by
+//! which the thread of the place it left knows what arrives (K. M. Chandy, J. Misra, "Distributed simulation: a case
+//! study in design and verification of distributed programs", IEEE Trans. Softw. Eng. SE-5(5), 1979).
+//!
+//! Wires and receivers that are chained to a link (see [`crate::route`]) have no events: all that they need is the order
+//! in which packets leave that link, their root. They can be apart from the root, but not from each other.
 
-use crate::plan::{MediaPlan, Plan, QuicPlan, TrafficKind};
+use crate::plan::{LinkPlan, MediaPlan, Plan, QuicPlan, TrafficKind};
 use crate::route::{Routes, Stage};
 use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_core::Dur;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A part whose share of the work is larger than this times an equal share is too large, if another partition has none.
-const MOST_UNEQUAL: f64 = 1.3;
+/// A partition is as good as the most equal one if its largest part is at most this times as large as that one's.
+const AS_EQUAL: f64 = 1.05;
+/// Number of lookaheads that are tried as the shortest one.
+const MOST_TRIED: usize = 16;
 
-/// Work of a sender, in units of a link's: a packet meets it as data and as acknowledgement, with timers.
-const SENDER_WORK: f64 = 3.0;
-/// Work of a receiver, in units of a link's.
-const RECEIVER_WORK: f64 = 1.0;
+/// Work for a packet at a sender, in units of that at a chained wire: as data and as acknowledgement, with timers.
+const SENDER_WORK: f64 = 7.0;
+/// The same at a receiver.
+const RECEIVER_WORK: f64 = 2.0;
+/// The same at a queue.
+const QUEUE_WORK: f64 = 6.0;
+/// The same at a wire that packets enter by events.
+const WIRE_WORK: f64 = 3.0;
 
 /// Why a run has one thread only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +75,18 @@ pub struct Partition {
     pub of_receivers: Vec<u32>,
     /// The shortest time in which anything gets from one part to another, by `from * parts + to`; `None` if nothing does.
     pub lookahead: Vec<Option<Dur>>,
+    /// The shortest of these.
+    pub shortest: Dur,
     /// The longest of these.
     pub longest: Dur,
-    /// The links of each part whose servers send packets on their way to another part.
+    /// The links of each part from which packets go to another part.
     pub borders: Vec<Vec<u32>>,
 }
 
-/// A way of packets from a link to another place, by an event.
+/// A way of packets from a link to another place from which it can be apart.
 #[derive(Clone, Copy, Debug)]
 struct Way {
-    /// The link by which they come.
     link: u32,
-    /// The link whose server sets them on their way: from there on their times are known.
-    root: u32,
     to: usize,
     lookahead: Dur,
 }
@@ -116,19 +123,12 @@ impl Partition {
         let mut lookaheads: Vec<Dur> = map.ways.iter().map(|way| way.lookahead).collect();
         lookaheads.sort_unstable();
         lookaheads.dedup();
-        // The longer the lookahead, the more rarely threads wait for each other.
-        let mut best: Option<(f64, Vec<u32>)> = None;
-        for &least in lookaheads.iter().rev() {
-            let (share, part_of) = map.spread(least, most);
-            if best.as_ref().is_none_or(|(lowest, _)| share < *lowest - 1e-9) {
-                best = Some((share, part_of));
-            }
-            if share <= MOST_UNEQUAL / most as f64 {
-                break;
-            }
-        }
-        match best {
-            Some((share, part_of)) if share < 1.0 => Ok(map.partition(&part_of)),
+        let tried = lookaheads.iter().step_by(lookaheads.len().div_ceil(MOST_TRIED).max(1));
+        // The longer the lookahead, the more rarely threads wait for each other: the longest first.
+        let spreads: Vec<(f64, Vec<u32>)> = tried.rev().map(|&least| map.spread(least, most)).collect();
+        let most_equal = spreads.iter().map(|(share, _)| *share).fold(1.0, f64::min);
+        match spreads.iter().find(|(share, _)| *share <= most_equal * AS_EQUAL) {
+            Some((share, part_of)) if *share < 1.0 => Ok(map.partition(part_of)),
             _ => Err(OneThread::NoDelay),
         }
     }
@@ -183,9 +183,10 @@ impl Map {
         let (senders, receivers) = (self.senders(route), self.receivers(route));
         self.work[senders] += SENDER_WORK * load;
         self.work[receivers] += RECEIVER_WORK * load;
-        // The place that handles the packet, the link it is on, and the time since the event that sent it on its way.
-        let (mut at, mut link, mut root, mut lookahead) = (senders, None::<u32>, 0, Dur::ZERO);
-        let (mut reorders, mut on_flow_link) = (false, false);
+        // The place of the packet, the link it is on, and the least time since it got there from another place.
+        let (mut at, mut link, mut lookahead) = (senders, None::<u32>, Dur::ZERO);
+        // Has it come straight from a root, does the pipe reorder, is it on the link of its flow?
+        let (mut behind_root, mut reorders, mut on_flow_link) = (false, false, false);
         for stage in routes.first[route] as usize.. {
             let next = match routes.stages[stage] {
                 Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::FlowLink(l) => l as usize,
@@ -201,41 +202,32 @@ impl Map {
                     reorders = true;
                     continue;
                 }
-                Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => true,
-                // A packet leaves the link of its flow by an event, but for another such link.
-                Stage::Chained(_) | Stage::Merged(_) | Stage::ReceiveChained => on_flow_link,
                 Stage::FlowLink(_) => false,
+                other => on_flow_link || other.is_by_event(),
             };
             match link {
-                Some(link) if by_event && !reorders && lookahead > Dur::ZERO => {
-                    self.ways.push(Way { link, root, to: next, lookahead });
+                Some(link) if (by_event || behind_root) && !reorders && lookahead > Dur::ZERO => {
+                    self.ways.push(Way { link, to: next, lookahead });
                 }
                 // A host sends into its first link at once.
                 _ => self.joined.push((at, next)),
             }
-            if by_event {
-                (link, lookahead) = (None, Dur::ZERO);
+            // A merged wire sends packets on by events of its own.
+            if by_event || behind_root || matches!(routes.stages[stage], Stage::Merged(_)) {
+                lookahead = Dur::ZERO;
             }
-            reorders = false;
+            behind_root = matches!(routes.stages[stage], Stage::Link(_) | Stage::Merged(_));
             on_flow_link = matches!(routes.stages[stage], Stage::FlowLink(_));
+            reorders = false;
             at = next;
             match routes.stages[stage] {
-                Stage::Link(l) | Stage::Chained(l) | Stage::FlowLink(l) => {
-                    self.work[l as usize] += load;
-                    root = link.map_or(l, |_| root);
-                    (link, lookahead) = (Some(l), lookahead + plan.links[l as usize].delay);
+                Stage::Link(l) | Stage::Chained(l) | Stage::FlowLink(l) | Stage::Merged(l) => {
+                    let plan = &plan.links[l as usize];
+                    self.work[l as usize] += load * work_at(routes.stages[stage], plan);
+                    (link, lookahead) = (Some(l), lookahead + plan.delay);
                 }
-                // A merged wire sends packets on by events of its own.
-                Stage::Merged(l) => {
-                    self.work[l as usize] += load;
-                    (link, root, lookahead) = (Some(l), l, plan.links[l as usize].delay);
-                }
-                Stage::Receive
-                | Stage::ReceiveOrHandOut
-                | Stage::ReceiveChained
-                | Stage::Pipe(_)
-                | Stage::ReorderingPipe(_)
-                | Stage::Cores(_) => {}
+                Stage::Receive | Stage::ReceiveOrHandOut => link = None,
+                Stage::ReceiveChained | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => {}
                 Stage::Sender => return,
             }
         }
@@ -282,8 +274,8 @@ impl Map {
             }
             let shortest: &mut Option<Dur> = &mut lookahead[from * parts + to];
             *shortest = Some(shortest.map_or(way.lookahead, |known| known.min(way.lookahead)));
-            if !borders[from].contains(&way.root) {
-                borders[from].push(way.root);
+            if !borders[from].contains(&way.link) {
+                borders[from].push(way.link);
             }
         }
         Partition {
@@ -292,6 +284,7 @@ impl Map {
             of_link: part_of[..self.links].to_vec(),
             of_senders: part_of[self.links..][..self.routes].to_vec(),
             of_receivers: part_of[self.links + self.routes..].to_vec(),
+            shortest: lookahead.iter().flatten().copied().min().unwrap_or(Dur(1)),
             longest: lookahead.iter().flatten().copied().max().unwrap_or(Dur(1)),
             lookahead,
             borders,
@@ -319,6 +312,15 @@ impl Groups {
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.0[b] = a;
+    }
+}
+
+/// Work for a packet at a link.
+fn work_at(stage: Stage, link: &LinkPlan) -> f64 {
+    match stage {
+        _ if link.has_queue() => QUEUE_WORK,
+        Stage::Chained(_) => 1.0,
+        _ => WIRE_WORK,
     }
 }
 

@@ -44,6 +44,22 @@ pub enum Stage {
     Sender,
 }
 
+impl Stage {
+    /// Does a packet get here by an event of its own, unless it comes from the link of its flow?
+    pub fn is_by_event(self) -> bool {
+        match self {
+            Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => true,
+            Stage::Chained(_)
+            | Stage::Merged(_)
+            | Stage::FlowLink(_)
+            | Stage::ReceiveChained
+            | Stage::Pipe(_)
+            | Stage::ReorderingPipe(_)
+            | Stage::Cores(_) => false,
+        }
+    }
+}
+
 /// All routes.
 #[derive(Clone, Debug)]
 pub struct Routes {

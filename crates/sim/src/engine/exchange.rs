@@ -114,10 +114,15 @@ impl Engine {
                 let contents = options.next().expect("the contents of each slot come along");
                 packet = packet.with_options(self.store_options(contents));
             }
-            let link = &mut self.links[l as usize];
-            let source = link.arrival_source;
-            let is_first = match &mut link.entrance {
+            let source = self.links[l as usize].arrival_source;
+            let stage = packet.stage();
+            let is_first = match &mut self.links[l as usize].entrance {
                 Entrance::FlowLinks(links) => links.push(at, packet),
+                // What follows is chained to the link.
+                _ if !self.routes.stages[stage as usize].is_by_event() => {
+                    self.leave(l, packet, stage, at);
+                    continue;
+                }
                 Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => {
                     let line = &mut self.lines[source as usize];
                     debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a link keeps the order");

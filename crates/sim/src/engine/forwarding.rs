@@ -141,6 +141,9 @@ impl Engine {
     #[inline(always)]
     pub(super) fn leave(&mut self, root: u32, mut packet: Packet, mut stage: u32, exit: Time) {
         let (mut l, mut at) = (root, exit);
+        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
+            return self.hand_over(part, l, packet.with_stage(stage), at);
+        }
         loop {
             match self.routes.stages[stage as usize] {
                 Stage::Chained(to) => {
@@ -158,6 +161,10 @@ impl Engine {
                 Stage::FlowLink(to) => return self.enter_flow_link(to, packet, stage + 1, at),
                 Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
                 Stage::Pipe(_) => match self.pass(l, packet, at) {
+                    // What is chained to the link may be elsewhere.
+                    Some(arrival) if self.part.is_some() => {
+                        return self.leave(l, packet, stage + 1, arrival);
+                    }
                     Some(arrival) => (at, stage) = (arrival, stage + 1),
                     None => return,
                 },
