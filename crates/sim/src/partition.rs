@@ -18,6 +18,8 @@ use std::fmt;
 
 /// A partition is as good as the most equal one if its largest part is at most this times as large as that one's.
 const AS_EQUAL: f64 = 1.05;
+/// The lookahead between parts that nothing connects.
+const FOREVER: Dur = Dur(u64::MAX);
 /// Number of lookaheads that are tried as the shortest one.
 const MOST_TRIED: usize = 16;
 
@@ -284,8 +286,8 @@ impl Map {
             of_link: part_of[..self.links].to_vec(),
             of_senders: part_of[self.links..][..self.routes].to_vec(),
             of_receivers: part_of[self.links + self.routes..].to_vec(),
-            shortest: lookahead.iter().flatten().copied().min().unwrap_or(Dur(1)),
-            longest: lookahead.iter().flatten().copied().max().unwrap_or(Dur(1)),
+            shortest: lookahead.iter().flatten().copied().min().unwrap_or(FOREVER),
+            longest: lookahead.iter().flatten().copied().max().unwrap_or(FOREVER),
             lookahead,
             borders,
         }
