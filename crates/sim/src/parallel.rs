@@ -16,7 +16,7 @@ use crate::run::{collect, edges, measured, prepare, refuse_external, run, Contro
 use marqueue_core::Time;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 /// Number of events between two looks at the control.
@@ -64,6 +64,14 @@ fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>
     Ok(Partition::new(plan, &Routes::new(plan, &prepared.configs, &prepared.pipes), most))
 }
 
+/// Batches between two parts.
+#[derive(Debug, Default)]
+struct Mailbox {
+    full: Vec<Batch>,
+    /// Batches to be filled again: their memory is not given back and asked for again each time.
+    empty: Vec<Batch>,
+}
+
 /// What the threads of a run share.
 #[derive(Debug)]
 struct Exchange<'a> {
@@ -72,7 +80,7 @@ struct Exchange<'a> {
     /// For each part, the time before which it has processed all events and handed over all that follows from them, ns.
     clocks: Vec<AtomicU64>,
     /// Packets handed over and not accepted, by `from * parts + to`, in the order in which they were sent.
-    boxes: Vec<Mutex<Vec<Batch>>>,
+    boxes: Vec<Mutex<Mailbox>>,
     /// A thread has ended without a result.
     broken_off: AtomicBool,
 }
@@ -93,8 +101,9 @@ impl Exchange<'_> {
     fn deliver(&self, part: usize, engine: &mut Engine) {
         for from in 0..self.partition.parts {
             if self.partition.lookahead(from, part).is_some() {
-                let batches = std::mem::take(&mut *self.mailbox(from, part));
-                batches.into_iter().for_each(|batch| engine.accept(batch));
+                let mut batches = std::mem::take(&mut self.mailbox(from, part).full);
+                batches.iter_mut().for_each(|batch| engine.accept(batch));
+                self.mailbox(from, part).empty.append(&mut batches);
             }
         }
     }
@@ -102,9 +111,10 @@ impl Exchange<'_> {
     /// Hands over what `part` has sent, and then says how far it has come.
     fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
         for to in 0..self.partition.parts {
-            let batch = engine.take_batch(to);
-            if !batch.is_empty() {
-                self.mailbox(part, to).push(batch);
+            if self.partition.lookahead(part, to).is_some() {
+                let mut mailbox = self.mailbox(part, to);
+                let empty = mailbox.empty.pop().unwrap_or_default();
+                mailbox.full.push(engine.take_batch(to, empty));
             }
         }
         self.clocks[part].store(clock, Ordering::Release);
@@ -114,7 +124,7 @@ impl Exchange<'_> {
         }
     }
 
-    fn mailbox(&self, from: usize, to: usize) -> std::sync::MutexGuard<'_, Vec<Batch>> {
+    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Mailbox> {
         // A thread that panics holds no box.
         self.boxes[from * self.partition.parts + to].lock().unwrap_or_else(PoisonError::into_inner)
     }

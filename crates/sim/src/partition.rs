@@ -321,7 +321,7 @@ impl Groups {
 fn work_at(stage: Stage, link: &LinkPlan) -> f64 {
     match stage {
         _ if link.has_queue() => QUEUE_WORK,
-        Stage::Chained(_) => 1.0,
+        Stage::Chained(_) | Stage::Merged(_) => 1.0,
         _ => WIRE_WORK,
     }
 }

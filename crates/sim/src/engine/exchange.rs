@@ -23,6 +23,9 @@ pub struct Part {
     accepted: u64,
 }
 
+/// Packets from the one that is accepted to the one whose flow is prefetched.
+const AHEAD: usize = 6;
+
 /// Packets on their way from one part to another, in the order in which they were sent.
 #[derive(Debug, Default)]
 pub struct Batch {
@@ -30,13 +33,6 @@ pub struct Batch {
     packets: Vec<(Time, u32, Packet)>,
     /// The contents of the slots of those that have one, in the same order.
     options: Vec<PacketOptions>,
-}
-
-impl Batch {
-    /// Has it no packet?
-    pub fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
 }
 
 impl Part {
@@ -97,42 +93,55 @@ impl Engine {
         part.handed_over += 1;
     }
 
-    /// The packets that were handed over to another part since the last call.
-    pub fn take_batch(&mut self, to: usize) -> Batch {
-        self.part.as_mut().map_or_else(Batch::default, |part| std::mem::take(&mut part.out[to]))
+    /// Exchanges the packets that were handed over to another part since the last call for an empty batch.
+    pub fn take_batch(&mut self, to: usize, empty: Batch) -> Batch {
+        match &mut self.part {
+            Some(part) => std::mem::replace(&mut part.out[to], empty),
+            None => empty,
+        }
     }
 
-    /// Accepts packets from another part. None of them arrives before the time to which this part has come.
-    pub fn accept(&mut self, batch: Batch) {
-        let mut options = batch.options.into_iter();
+    /// Accepts packets from another part, and empties the batch. None of them arrives before the time to which this part
+    /// has come.
+    pub fn accept(&mut self, batch: &mut Batch) {
+        let Batch { packets, options } = batch;
+        let mut options = options.drain(..);
         if let Some(part) = &mut self.part {
-            part.accepted += batch.packets.len() as u64;
+            part.accepted += packets.len() as u64;
         }
-        for (at, l, mut packet) in batch.packets {
+        for i in 0..packets.len() {
+            if let Some((_, _, soon)) = packets.get(i + AHEAD) {
+                self.flows[soon.flow() as usize].fetch_receiver();
+            }
+            let (at, l, mut packet) = packets[i];
             debug_assert!(at >= self.now, "a packet from the past");
             if has_slot(&packet) {
                 let contents = options.next().expect("the contents of each slot come along");
                 packet = packet.with_options(self.store_options(contents));
             }
-            let source = self.links[l as usize].arrival_source;
-            let stage = packet.stage();
-            let is_first = match &mut self.links[l as usize].entrance {
-                Entrance::FlowLinks(links) => links.push(at, packet),
-                // What follows is chained to the link.
-                _ if !self.routes.stages[stage as usize].is_by_event() => {
-                    self.leave(l, packet, stage, at);
-                    continue;
-                }
-                Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => {
-                    let line = &mut self.lines[source as usize];
-                    debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a link keeps the order");
-                    ring::push_back(line, (at, packet));
-                    line.len() == 1
-                }
-            };
-            if is_first {
-                self.events.set(source, at);
+            self.accept_packet(at, l, packet);
+        }
+        packets.clear();
+    }
+
+    /// Accepts a packet that arrives at the far end of link `l` at `at`.
+    #[inline(always)]
+    fn accept_packet(&mut self, at: Time, l: u32, packet: Packet) {
+        let source = self.links[l as usize].arrival_source;
+        let stage = packet.stage();
+        let is_first = match &mut self.links[l as usize].entrance {
+            Entrance::FlowLinks(links) => links.push(at, packet),
+            // What follows is chained to the link.
+            _ if !self.routes.stages[stage as usize].is_by_event() => return self.leave(l, packet, stage, at),
+            Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => {
+                let line = &mut self.lines[source as usize];
+                debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a link keeps the order");
+                ring::push_back(line, (at, packet));
+                line.len() == 1
             }
+        };
+        if is_first {
+            self.events.set(source, at);
         }
     }
 
