@@ -37,8 +37,12 @@ class Run:
     setup: float
     """CPU time until the plan is read."""
     engine: float
-    """CPU time of the run, building the network from the plan included."""
+    """CPU time of the thread that starts the run, building the network from the plan included."""
+    wall: float
+    """Time of the run."""
     peak_kb: int
+    digest: str
+    """Of the result."""
     cpu: float
     """User time of the process."""
 
@@ -64,12 +68,12 @@ def run(case: Case, seed: int, program: Path = ONCE) -> Run:
     return run_plan(compile(case.scenario()), seed, program)
 
 
-def run_plan(plan: Mapping[str, object], seed: int, program: Path) -> Run:
+def run_plan(plan: Mapping[str, object], seed: int, program: Path, threads: int = 1) -> Run:
     """One run of a compiled scenario in a process of its own."""
     with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as out:
         json.dump(plan, given)
         given.seek(0)
-        process = subprocess.Popen([program, str(seed)], stdin=given, stdout=out)
+        process = subprocess.Popen([program, str(seed), str(threads)], stdin=given, stdout=out)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:

@@ -347,17 +347,31 @@ def check(plan_json: str) -> list[str]:
 def estimated_bytes(plan_json: str) -> float:
     """An estimate of the largest memory that a run takes, bytes."""
 
+def threads_for(plan_json: str, most: int) -> tuple[int, str | None]:
+    """On how many threads, at most ``most``, a plan runs, and why on no more if it is one."""
+
+def threads_that_pay(plan_json: str, most: int) -> int:
+    """On how many threads, at most ``most``, a plan runs faster than on one."""
+
 def run(
-    plan_json: str, seed: int, control: Control, kernels: Kernels | None = None
+    plan_json: str,
+    seed: int,
+    control: Control,
+    kernels: Kernels | None = None,
+    threads: int = 1,
 ) -> dict[str, Any]:
-    """Run a plan; other threads go on meanwhile. Raises GuestFailed if a kernel fails."""
+    """Run a plan on at most ``threads`` threads; other threads go on meanwhile. Raises GuestFailed
+    if a kernel fails."""
 
 def replication_seed(seed: int, replication: int) -> int:
     """The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's
     ``SeedSequence([seed, replication])`` generates."""
 
-def digest(plan_json: str, seed: int, kernels: Kernels | None = None) -> str:
-    """Run a plan; the digest of its whole result, equal on all platforms."""
+def digest(
+    plan_json: str, seed: int, kernels: Kernels | None = None, threads: int = 1
+) -> str:
+    """Run a plan; the digest of its whole result, equal on all platforms and for any number of
+    ``threads``."""
 
 def write_pcapng(
     path: str | PathLike[str],

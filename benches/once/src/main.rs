@@ -2,6 +2,8 @@
 //!
 //! It serves to time or profile the engine without Python. `make bench-peers` and `make bench-scale` use it.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, reason = "what a run costs is what this measures")]
+
 use marqueue_sim::{digest, run_on, Control};
 use std::error::Error;
 use std::fs::read_to_string;

@@ -28,6 +28,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::estimated_bytes, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
+    m.add_function(wrap_pyfunction!(run::threads_for, m)?)?;
+    m.add_function(wrap_pyfunction!(run::threads_that_pay, m)?)?;
     m.add_function(wrap_pyfunction!(run::replication_seed, m)?)?;
     m.add_function(wrap_pyfunction!(run::digest, m)?)?;
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;

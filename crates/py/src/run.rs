@@ -71,15 +71,29 @@ pub fn replication_seed(seed: u64, replication: u64) -> u64 {
     marqueue_core::replication_seed(seed, replication)
 }
 
+/// On how many threads, at most `most`, a plan runs, and why on no more if it is one.
+#[pyfunction]
+pub fn threads_for(plan_json: &str, most: usize) -> PyResult<(usize, Option<String>)> {
+    let (threads, reason) = marqueue_sim::threads_for(&parse(plan_json)?, most).map_err(refused)?;
+    Ok((threads, reason.map(|reason| reason.to_string())))
+}
+
+/// On how many threads, at most `most`, a plan runs faster than on one.
+#[pyfunction]
+pub fn threads_that_pay(plan_json: &str, most: usize) -> PyResult<usize> {
+    marqueue_sim::threads_that_pay(&parse(plan_json)?, most).map_err(refused)
+}
+
 /// Runs a plan; one with QUIC flows, or with kernels as its end hosts and routers if it names any.
 #[pyfunction]
-#[pyo3(signature = (plan_json, seed, control, kernels=None))]
+#[pyo3(signature = (plan_json, seed, control, kernels=None, threads=1))]
 pub fn run<'py>(
     py: Python<'py>,
     plan_json: &str,
     seed: u64,
     control: &Control,
     kernels: Option<Kernels>,
+    threads: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
     if let Some(programs) = PythonPrograms::of(py, &plan)? {
@@ -87,19 +101,25 @@ pub fn run<'py>(
         dict.set_item("program_costs", programs.costs())?;
         return Ok(dict);
     }
-    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels))?;
+    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels, threads))?;
     convert::result(py, result)
 }
 
 /// Runs a plan. Returns the digest of the whole result, hexadecimal: equal on all platforms.
 #[pyfunction]
-#[pyo3(signature = (plan_json, seed, kernels=None))]
-pub fn digest(py: Python<'_>, plan_json: &str, seed: u64, kernels: Option<Kernels>) -> PyResult<String> {
+#[pyo3(signature = (plan_json, seed, kernels=None, threads=1))]
+pub fn digest(
+    py: Python<'_>,
+    plan_json: &str,
+    seed: u64,
+    kernels: Option<Kernels>,
+    threads: usize,
+) -> PyResult<String> {
     let plan = parse(plan_json)?;
     let control = marqueue_sim::Control::default();
     let result = match PythonPrograms::of(py, &plan)? {
         Some(programs) => run_programs(py, &plan, seed, &control, &programs)?,
-        None => py.detach(|| run_plan(&plan, seed, &control, kernels))?,
+        None => py.detach(|| run_plan(&plan, seed, &control, kernels, threads))?,
     };
     Ok(marqueue_sim::digest(&result))
 }
@@ -117,12 +137,18 @@ fn run_programs(
     programs.outcome(if programs.interpreted { run() } else { py.detach(run) })
 }
 
-fn run_plan(plan: &Plan, seed: u64, control: &marqueue_sim::Control, kernels: Option<Kernels>) -> PyResult<RunResult> {
+fn run_plan(
+    plan: &Plan,
+    seed: u64,
+    control: &marqueue_sim::Control,
+    kernels: Option<Kernels>,
+    threads: usize,
+) -> PyResult<RunResult> {
     if plan.has_quic() {
         return marqueue_quic::run(plan, seed, control).map_err(refused);
     }
     if !plan.has_kernels() {
-        return marqueue_sim::run(plan, seed, control).map_err(refused);
+        return marqueue_sim::run_on(plan, seed, control, threads).map_err(refused);
     }
     let files = |(image, init, tc)| KernelFiles { image, init, tc };
     let kernels = kernels.unwrap_or_default().into_iter().map(|(name, paths)| (name, files(paths))).collect();

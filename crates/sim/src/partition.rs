@@ -18,6 +18,9 @@ use std::fmt;
 
 /// A partition is as good as the most equal one if its largest part is at most this times as large as that one's.
 const AS_EQUAL: f64 = 1.05;
+/// Packets through the fastest queue in the shortest lookahead with which two threads are faster than one: below it they
+/// wait for each other more than they work. Measured (docs/performance.md, "One run on several threads").
+const PAYS_FROM: f64 = 100.0;
 /// The lookahead between parts that nothing connects.
 const FOREVER: Dur = Dur(u64::MAX);
 /// Number of lookaheads that are tried as the shortest one.
@@ -133,6 +136,16 @@ impl Partition {
             Some((share, part_of)) if *share < 1.0 => Ok(map.partition(part_of)),
             _ => Err(OneThread::NoDelay),
         }
+    }
+
+    /// Is there so much to do between two meetings of the threads that several are faster than one?
+    pub fn pays(&self, plan: &Plan) -> bool {
+        let packets_per_sec = |link: &LinkPlan| {
+            let size = link.queue.as_ref().map_or(0.0, |queue| 8.0 * queue.mean_packet.0 as f64);
+            link.rate.0 as f64 / size
+        };
+        let queues = plan.links.iter().filter(|link| link.queue.is_some());
+        queues.map(packets_per_sec).fold(0.0, f64::max) * self.shortest.secs() >= PAYS_FROM
     }
 
     /// The shortest time in which anything gets from one part to another.

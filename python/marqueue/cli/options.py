@@ -72,8 +72,19 @@ Jobs = Annotated[
         "-j",
         min=1,
         metavar="N",
-        help="Number of parallel threads.",
+        help="Number of replications at a time.",
         show_default="one per processor",
+    ),
+]
+
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        metavar="N",
+        help="Most threads of one replication; the result is the same.",
+        show_default="the processors that replications leave, where they pay",
     ),
 ]
 

@@ -2,18 +2,21 @@
 
 import re
 from collections.abc import Callable, Sequence
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import marqueue._core as core
 from marqueue.cli import options
 from marqueue.cli.console import print_json, progress_bar, resumable, say, show, table
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory
-from marqueue.scenario import Scenario, on_kernel, scenario_warnings
+from marqueue.scenario import Scenario, compile, on_kernel, scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
+from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.run import run as run_scenario
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ def run(
     replications: options.Replications = None,
     until: options.Until = None,
     jobs: options.Jobs = None,
+    threads: options.Threads = None,
     max_events: options.MaxEvents = None,
     max_time: options.MaxTime = None,
     max_memory: options.MaxMemory = None,
@@ -98,6 +102,8 @@ def run(
 
         estimate_cost(scenario, jobs, json)
         return
+    if threads is not None:
+        _say_why_one_thread(scenario, threads, limits)
     traces = _trace_writer(scenario, trace or ())
     if theory:
         require("theory", "--theory")
@@ -113,6 +119,7 @@ def run(
                 replications=replications,
                 until=until or (),
                 jobs=jobs,
+                threads=threads,
                 progress=progress,
                 limits=limits,
                 checkpoints=checkpoints,
@@ -129,6 +136,15 @@ def run(
         if checkpoints.exists:
             say(checkpoints.remark)
         raise typer.Exit(options.LIMIT_REACHED)
+
+
+def _say_why_one_thread(scenario: Scenario, threads: int, limits: Limits) -> None:
+    """Says why a replication has one thread where more were asked for."""
+    _, reason = core.threads_for(dumps(compile(scenario)), threads)
+    if threads > 1 and limits != NO_LIMITS:
+        reason = "a limit is set"
+    if reason:
+        say(f"Each replication has one thread, since {reason}.")
 
 
 Traces = Callable[[Result, Path], object]

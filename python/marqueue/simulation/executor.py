@@ -1,5 +1,6 @@
 """Runs replications in threads. Several experiments share the threads, so that the last
-replications of one run beside the first of the next."""
+replications of one run beside the first of the next. Where there are more processors than
+replications, one replication can have several threads."""
 
 from __future__ import annotations
 
@@ -63,6 +64,8 @@ class _Task(Generic[T]):
     index: int
     replication: Replication
     control: _core.Control
+    threads: int
+    """Most threads that it may have."""
 
 
 class Executor(Generic[T]):
@@ -74,8 +77,14 @@ class Executor(Generic[T]):
         checkpoints: Checkpoints | None = None,
         limits: Limits = NO_LIMITS,
         progress: Progress | None = None,
+        threads: int | None = None,
     ) -> None:
-        self.jobs = jobs or len(os.sched_getaffinity(0))
+        processors = len(os.sched_getaffinity(0))
+        self.jobs = jobs or processors
+        self._threads = threads
+        """Threads of each replication; None for those that are left, where they pay."""
+        self._spare = processors if jobs is None else 1
+        """Processors that one replication may have if it is the only one."""
         self.stopped: str | None = None
         """The limit of time or memory that ended the work, in words."""
         self._checkpoints = checkpoints or Checkpoints()
@@ -131,9 +140,18 @@ class Executor(Generic[T]):
                 yield begun.index, end.value
                 return
             begun.outcomes = {}
+            each = self._threads_of_each(len(step) + len(self._tasks))
             for index, replication in enumerate(step):
                 control = _core.Control(self._limits.max_events)
-                self._begin(_Task(begun, begun.outcomes, index, replication, control), threads)
+                task = _Task(begun, begun.outcomes, index, replication, control, each)
+                self._begin(task, threads)
+
+    def _threads_of_each(self, replications: int) -> int:
+        """How many threads one of so many replications may have."""
+        if self._limits != NO_LIMITS:
+            # A run on several threads cannot be cut off between two events.
+            return 1
+        return self._threads or max(1, self._spare // max(1, replications))
 
     def _begin(self, task: _Task[T], threads: ThreadPoolExecutor) -> None:
         found = self._checkpoints.find(task.replication)
@@ -148,12 +166,11 @@ class Executor(Generic[T]):
         """Runs a replication; called in a thread."""
         before = time.thread_time()
         try:
-            raw = _core.run(
-                task.replication.plan,
-                task.replication.seed,
-                task.control,
-                {each.name: each.paths for each in task.replication.kernels},
-            )
+            plan, threads = task.replication.plan, task.threads
+            if threads > 1 and self._threads is None:
+                threads = _core.threads_that_pay(plan, threads)
+            kernels = {each.name: each.paths for each in task.replication.kernels}
+            raw = _core.run(plan, task.replication.seed, task.control, kernels, threads)
         except _core.PlanError as refused:
             raise ScenarioError([_refusal(task.replication.plan, *refused.args)]) from None
         except _core.GuestFailed as failed:
@@ -162,7 +179,9 @@ class Executor(Generic[T]):
             raise BrokenProgram(_broken(task.replication, failed)) from None
         except _core.TraceFull as full:
             raise RunError(f"trace: {full}") from None
-        outcome = Outcome(task.replication, raw, time.thread_time() - before)
+        # Each thread of a run is busy until all are done.
+        spent = (time.thread_time() - before) * threads
+        outcome = Outcome(task.replication, raw, spent)
         if not self.stopped:
             self._checkpoints.put(outcome)
         return outcome

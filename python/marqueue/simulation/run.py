@@ -27,14 +27,17 @@ def run(
     replications: int | None = None,
     until: Sequence[str] = (),
     jobs: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
     limits: Limits = NO_LIMITS,
     checkpoints: Checkpoints | None = None,
 ) -> Result:
     """Runs a scenario and returns its result.
 
-    ``seed`` and ``replications`` replace those of the scenario. ``jobs`` is the number of threads,
-    by default one per processor; it does not affect the result. With ``until``, such as
+    ``seed`` and ``replications`` replace those of the scenario. ``jobs`` is the number of
+    replications at a time, by default one per processor, and ``threads`` the most threads of each,
+    by default as many as there are processors left, where several are faster than one; neither
+    affects the result. With ``until``, such as
     ``["utilization ±0.5%"]``, replications are added until the 95% interval of every named figure
     is that narrow, and ``replications`` is their largest number. The scenario of the result is the
     one as run: it has the number of replications and the warm-up that was found. An interrupt
@@ -54,7 +57,7 @@ def run(
     experiment = Experiment.of(scenario, seed, replications, until)
     checkpoints = checkpoints or Checkpoints()
     checkpoints.belong_to({"scenario": experiment.scenario.to_dict(), **experiment.rules(limits)})
-    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress, threads)
     work = experiment.work(executor, limits)
     with closing(executor.complete([work], work.seconds)) as results:
         [(_, result)] = results
