@@ -83,7 +83,8 @@ class Executor(Generic[T]):
         self.jobs = jobs or processors
         self._threads = threads
         """Threads of each replication; None for those that are left, where they pay."""
-        self._spare = processors if jobs is None else 1
+        # Threads that wait for each other are slow where they wait for a processor too.
+        self._spare = processors - round(os.getloadavg()[0]) if jobs is None else 1
         """Processors that one replication may have if it is the only one."""
         self.stopped: str | None = None
         """The limit of time or memory that ended the work, in words."""
