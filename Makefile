@@ -373,6 +373,9 @@ bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chro
 	$(BIN)/python -m benches.lab $(BENCH)
 	$(BIN)/python -m benches.lab_page
 
+bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors (a minute; the machine must be idle)
+	$(BIN)/python -m benches.threads $(BENCH)
+
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
 

@@ -73,7 +73,7 @@ def run_plan(plan: Mapping[str, object], seed: int, program: Path, threads: int 
     with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as out:
         json.dump(plan, given)
         given.seek(0)
-        process = subprocess.Popen([program, str(seed), str(threads)], stdin=given, stdout=out)
+        process = subprocess.Popen([str(program), str(seed), str(threads)], stdin=given, stdout=out)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:

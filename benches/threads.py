@@ -2,8 +2,9 @@
 
     python -m benches.threads [--rounds N] [--threads N ...]
 
-The dumbbells of benches/peers and benches/scale, and a parking lot with three bottlenecks. The compared figure is
-the wall time of the run; the result must be the same. Measurements and table go to docs/performance.
+The dumbbells of benches/peers and benches/scale, and a parking lot with three bottlenecks. The
+compared figure is the wall time of the run; the result must be the same. Measurements and table go
+to docs/performance.
 """
 
 import argparse
