@@ -247,6 +247,7 @@ impl Engine {
             processed: 0,
         };
         engine.number_sources(plan);
+        engine.restrict();
         engine.add_traffic(plan, seed);
         engine.leave_arrivals_to_others();
         engine.schedule_all();

@@ -207,7 +207,7 @@ impl Map {
                 Stage::Link(l) | Stage::Chained(l) | Stage::Merged(l) | Stage::FlowLink(l) => l as usize,
                 Stage::Receive | Stage::ReceiveOrHandOut | Stage::ReceiveChained => receivers,
                 Stage::Sender => senders,
-                Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => at,
+                Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) | Stage::Elsewhere(_) => at,
             };
             self.place_of_stage[stage] = next;
             let by_event = match routes.stages[stage] {
@@ -242,7 +242,11 @@ impl Map {
                     (link, lookahead) = (Some(l), lookahead + plan.delay);
                 }
                 Stage::Receive | Stage::ReceiveOrHandOut => link = None,
-                Stage::ReceiveChained | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => {}
+                Stage::ReceiveChained
+                | Stage::Pipe(_)
+                | Stage::ReorderingPipe(_)
+                | Stage::Cores(_)
+                | Stage::Elsewhere(_) => {}
                 Stage::Sender => return,
             }
         }

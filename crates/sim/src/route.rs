@@ -42,6 +42,8 @@ pub enum Stage {
     ReceiveChained,
     /// The acknowledgement arrives at the sender.
     Sender,
+    /// It goes on in this other part of the network, which another thread simulates.
+    Elsewhere(u32),
 }
 
 impl Stage {
@@ -55,7 +57,8 @@ impl Stage {
             | Stage::ReceiveChained
             | Stage::Pipe(_)
             | Stage::ReorderingPipe(_)
-            | Stage::Cores(_) => false,
+            | Stage::Cores(_)
+            | Stage::Elsewhere(_) => false,
         }
     }
 }
@@ -147,6 +150,13 @@ impl Routes {
             routes.stages.push(Stage::Sender);
         }
         routes
+    }
+
+    /// Leaves to others all stages that are not in part `me`, given the part of each.
+    pub fn leave_to_others(&mut self, me: u32, of_stage: &[u32]) {
+        for (stage, &part) in self.stages.iter_mut().zip(of_stage).filter(|(_, part)| **part != me) {
+            *stage = Stage::Elsewhere(part);
+        }
     }
 
     /// The first stage of acknowledgements of data that starts at `stage`.

@@ -4,6 +4,7 @@
 use super::{Engine, Entrance};
 use crate::packet_options::PacketOptions;
 use crate::partition::Partition;
+use crate::route::Stage;
 use marqueue_core::{ring, Flags, Packet, Time};
 
 /// The part of a network that an engine simulates.
@@ -47,13 +48,6 @@ impl Part {
             accepted: 0,
         }
     }
-
-    /// The part in which a packet with this next stage arrives, if it is another.
-    #[inline(always)]
-    pub(super) fn elsewhere(&self, stage: u32) -> Option<u32> {
-        let part = self.of_stage[stage as usize];
-        (part != self.me).then_some(part)
-    }
 }
 
 /// Has this packet a slot of options? Other packets have a timestamp in its place.
@@ -62,13 +56,18 @@ fn has_slot(packet: &Packet) -> bool {
 }
 
 impl Engine {
+    /// Leaves what other parts simulate to them. The sources of events have their numbers, which are those of all parts.
+    pub(super) fn restrict(&mut self) {
+        if let Some(part) = &self.part {
+            self.routes.leave_to_others(part.me, &part.of_stage);
+        }
+    }
+
     /// Silences the arrival processes of other parts.
     pub(super) fn leave_arrivals_to_others(&mut self) {
-        let Some(part) = &self.part else { return };
-        for arrivals in &mut self.arrivals {
-            let stage = arrivals.packet_flow().map(|f| self.flows[f as usize].data_stage);
-            if stage.is_some_and(|stage| part.elsewhere(stage).is_some()) {
-                arrivals.next = Time::NEVER;
+        for i in 0..self.arrivals.len() {
+            if self.arrivals[i].packet_flow().is_some_and(|f| !self.has_sender(f)) {
+                self.arrivals[i].next = Time::NEVER;
             }
         }
     }
@@ -76,8 +75,8 @@ impl Engine {
     /// Is the sender of flow `f` in this part of the network?
     #[inline]
     pub(super) fn has_sender(&self, f: u32) -> bool {
-        let stage = self.flows[f as usize].data_stage;
-        self.part.as_ref().is_none_or(|part| part.elsewhere(stage).is_none())
+        let first = self.routes.stages[self.flows[f as usize].data_stage as usize];
+        !matches!(first, Stage::Elsewhere(_))
     }
 
     /// A packet will arrive at the far end of link `l` at `at`, in another part of the network.

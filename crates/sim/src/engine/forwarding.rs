@@ -82,8 +82,8 @@ impl Engine {
                 }
             }
             Stage::ReceiveOrHandOut => self.receive_or_hand_out(packet),
-            Stage::Sender | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) => {
-                unreachable!("a packet that arrives has passed the pipe")
+            Stage::Sender | Stage::Pipe(_) | Stage::ReorderingPipe(_) | Stage::Cores(_) | Stage::Elsewhere(_) => {
+                unreachable!("a packet that arrives here has passed the pipe")
             }
         }
     }
@@ -100,6 +100,7 @@ impl Engine {
             | Stage::Receive
             | Stage::ReceiveOrHandOut
             | Stage::ReceiveChained
+            | Stage::Elsewhere(_)
             | Stage::Sender => unreachable!("a host sends into a link"),
         }
     }
@@ -125,11 +126,10 @@ impl Engine {
         let links = flow_links(&mut self.links, l);
         let exit = links.transit(at, &packet);
         // The order of one flow is known at once, and all that the next such link needs.
-        if let Stage::FlowLink(to) = self.routes.stages[stage as usize] {
-            return self.enter_flow_link(to, packet, stage + 1, exit);
-        }
-        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
-            return self.hand_over(part, l, packet.with_stage(stage), exit);
+        match self.routes.stages[stage as usize] {
+            Stage::FlowLink(to) => return self.enter_flow_link(to, packet, stage + 1, exit),
+            Stage::Elsewhere(part) => return self.hand_over(part, l, packet.with_stage(stage), exit),
+            _ => {}
         }
         if links.push(exit, packet.with_stage(stage)) {
             let source = self.links[l as usize].arrival_source;
@@ -141,9 +141,6 @@ impl Engine {
     #[inline(always)]
     pub(super) fn leave(&mut self, root: u32, mut packet: Packet, mut stage: u32, exit: Time) {
         let (mut l, mut at) = (root, exit);
-        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
-            return self.hand_over(part, l, packet.with_stage(stage), at);
-        }
         loop {
             match self.routes.stages[stage as usize] {
                 Stage::Chained(to) => {
@@ -161,10 +158,6 @@ impl Engine {
                 Stage::FlowLink(to) => return self.enter_flow_link(to, packet, stage + 1, at),
                 Stage::Merged(to) => return self.merge(to, l, packet.with_stage(stage + 1), at, exit),
                 Stage::Pipe(_) => match self.pass(l, packet, at) {
-                    // What is chained to the link may be elsewhere.
-                    Some(arrival) if self.part.is_some() => {
-                        return self.leave(l, packet, stage + 1, arrival);
-                    }
                     Some(arrival) => (at, stage) = (arrival, stage + 1),
                     None => return,
                 },
@@ -173,11 +166,9 @@ impl Engine {
                     self.insert_in_order(l, packet.with_stage(stage + 1), at);
                     return;
                 }
+                Stage::Elsewhere(part) => return self.hand_over(part, l, packet.with_stage(stage), at),
                 Stage::Link(_) | Stage::Receive | Stage::ReceiveOrHandOut | Stage::Sender => break,
             }
-        }
-        if let Some(part) = self.part.as_ref().and_then(|part| part.elsewhere(stage)) {
-            return self.hand_over(part, l, packet.with_stage(stage), at);
         }
         let source = self.links[l as usize].arrival_source;
         let line = &mut self.lines[source as usize];
