@@ -76,6 +76,25 @@ def test_stability(arguments: list[str], verdict: str) -> None:
     assert f"delays: {verdict}" in spoken.output
 
 
+@pytest.mark.parametrize(
+    ("delays", "omega", "kappa"),
+    [
+        ("3,8", "100 kbit/s", 0.452),
+        ("2,8", "100 kbit/s", 0.742),
+        ("3,8", "10 kbit/s", 0.443),
+        ("3,8", "1 Mbit/s", 0.664),
+        ("3,8", "5 Mbit/s", 0.316),
+    ],
+)
+def test_the_exact_boundary_with_unequal_delays(delays: str, omega: str, kappa: float) -> None:
+    """Numbers of docs/theory/mkc.md: the boundary depends on omega, condition (3) does not."""
+    law = ["--law", "kelly", "--kappa", "0.1", "--omega", omega]
+    found = answer("stability", *law, "--delay", delays)
+    assert 0.1 * found["gain_may_be_scaled_by"] == pytest.approx(kappa, abs=0.0005)
+    assert 0.1 * found["condition_allows_scale"] == pytest.approx(0.209, abs=0.0005)
+    assert found["conditions"][0]["kind"] == "conjectured sufficient"
+
+
 def test_convergence() -> None:
     found = answer("convergence", "--epsilon", "0.01")
     assert found["emkc"]["iterated_steps"] == 273

@@ -69,22 +69,9 @@ def _remarks() -> Iterator[None]:
         say(f"Warning: {message}")
 
 
-@mkc.command()
+@options.command(mkc, "trajectory", options.DELAYED)
 def trajectory(
-    capacity: options.Capacity = None,
-    sources: options.Sources = None,
-    route: options.Route = None,
-    delay: options.Delay = "1",
-    forward: options.Forward = "0",
-    law: options.LawName = "mkc",
-    price: options.PriceName = "loss",
-    alpha: options.Alpha = None,
-    beta: options.Beta = None,
-    kappa: options.Kappa = None,
-    omega: options.Omega = None,
-    gain: options.Gain = None,
-    target: options.Target = None,
-    exponent: options.Exponent = None,
+    system: options.System,
     start: Annotated[
         list[str] | None,
         typer.Option(
@@ -109,20 +96,10 @@ def trajectory(
     Example: marqueue theory mkc trajectory --capacity "10 Gbit/s" --alpha "200 Mbit/s" --delay 1
     --jitter 99 --start "1 Gbit/s" --start "5 Gbit/s" --steps 3000 --figure emkc.svg
     """
-    network = options.network(capacity, sources, route, delay, forward)
-    given = options.MkcParameters(
-        alpha=alpha,
-        beta=beta,
-        kappa=kappa,
-        omega=omega,
-        gain=gain,
-        target=target,
-        exponent=exponent,
-    )
-    of_law, of_price = options.system(network, law, price, given)
+    network = system.network
     rates = [options.rate(f"start[{i}]", text) for i, text in enumerate(start or [options.ALPHA])]
     with _remarks():
-        done = iterate(network, of_law, of_price, rates, steps, jitter=jitter, seed=seed)
+        done = iterate(network, system.law, system.price, rates, steps, jitter=jitter, seed=seed)
     if figure is not None:
         show.draw(done, network, figure)
     if json:
@@ -135,20 +112,9 @@ def trajectory(
     output.print(f"min x / max x = {done.fairness[-1]:.6g}", highlight=False)
 
 
-@mkc.command("fixed-point")
+@options.command(mkc, "fixed-point", options.UNDELAYED)
 def fixed_point(
-    capacity: options.Capacity = None,
-    sources: options.Sources = None,
-    route: options.Route = None,
-    law: options.LawName = "mkc",
-    price: options.PriceName = "loss",
-    alpha: options.Alpha = None,
-    beta: options.Beta = None,
-    kappa: options.Kappa = None,
-    omega: options.Omega = None,
-    gain: options.Gain = None,
-    target: options.Target = None,
-    exponent: options.Exponent = None,
+    system: options.System,
     json: PlainJson = False,
 ) -> None:
     """Compute the stationary rates on any routes.
@@ -157,17 +123,8 @@ def fixed_point(
     --omega "5 Mbit/s" --capacity "30 Mbit/s" --capacity "20 Mbit/s" --capacity "20 Mbit/s"
     --capacity "15 Mbit/s" --route 0,1 --route 1,2,3
     """
-    network = options.network(capacity, sources, route, "1", "0")
-    given = options.MkcParameters(
-        alpha=alpha,
-        beta=beta,
-        kappa=kappa,
-        omega=omega,
-        gain=gain,
-        target=target,
-        exponent=exponent,
-    )
-    point = _point(network, *options.system(network, law, price, given))
+    network = system.network
+    point = _point(network, system.law, system.price)
     if json:
         print_json(show.plain_point(point))
         return
@@ -178,41 +135,17 @@ def fixed_point(
     show.print_resources(network, point.arrivals, point.prices, point.loss)
 
 
-@mkc.command()
+@options.command(mkc, "stability", options.DELAYED)
 def stability(
-    capacity: options.Capacity = None,
-    sources: options.Sources = None,
-    route: options.Route = None,
-    delay: options.Delay = "1",
-    forward: options.Forward = "0",
-    law: options.LawName = "mkc",
-    price: options.PriceName = "loss",
-    alpha: options.Alpha = None,
-    beta: options.Beta = None,
-    kappa: options.Kappa = None,
-    omega: options.Omega = None,
-    gain: options.Gain = None,
-    target: options.Target = None,
-    exponent: options.Exponent = None,
+    system: options.System,
     json: PlainJson = False,
 ) -> None:
     """Check the stability: sufficient conditions, and the exact boundary.
 
     Example: marqueue theory mkc stability --law kelly --kappa 0.5 --sources 2 --delay 3,8
     """
-    network = options.network(capacity, sources, route, delay, forward)
-    given = options.MkcParameters(
-        alpha=alpha,
-        beta=beta,
-        kappa=kappa,
-        omega=omega,
-        gain=gain,
-        target=target,
-        exponent=exponent,
-    )
-    of_law, of_price = options.system(network, law, price, given)
     with _remarks():
-        report = report_of(network, of_law, of_price)
+        report = report_of(system.network, system.law, system.price)
     if json:
         print_json(show.plain_report(report))
         return

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -102,8 +105,8 @@ def network(
     capacity: list[str] | None,
     sources: int | None,
     route: list[str] | None,
-    delay: str,
-    forward: str,
+    delay: str = "1",
+    forward: str = "0",
 ) -> Network:
     """The network that these options describe. Raises :class:`ModelError`."""
     capacities = [rate(f"capacity[{j}]", c) for j, c in enumerate(capacity or ["10 Mbit/s"])]
@@ -131,7 +134,7 @@ def network(
 class MkcParameters:
     """The given parameters. A law and a price take theirs; the rest is an error."""
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, values: dict[str, Any]) -> None:
         self.values = {name: value for name, value in values.items() if value is not None}
 
     def take(self, name: str, default: Any) -> Any:
@@ -147,13 +150,65 @@ class MkcParameters:
             )
 
 
-def system(
-    network: Network, law: str, price: str, given: MkcParameters
-) -> tuple[Law, Loss | Virtual | Power]:
-    """The law and the price of these names. Raises :class:`ModelError`."""
-    of_law, of_price = _law(law, given), _price(price, network, given)
+@dataclass(frozen=True)
+class System:
+    """What the options of a command describe."""
+
+    network: Network
+    law: Law
+    price: Loss | Virtual | Power
+
+
+def _option(name: str, annotation: Any, default: Any = None) -> inspect.Parameter:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword, default=default, annotation=annotation)
+
+
+#: Options of a network, with delays and without.
+UNDELAYED = _option("capacity", Capacity), _option("sources", Sources), _option("route", Route)
+DELAYED = (*UNDELAYED, _option("delay", Delay, "1"), _option("forward", Forward, "0"))
+_NAMES = _option("law", LawName, "mkc"), _option("price", PriceName, "loss")
+_PARAMETERS = (
+    _option("alpha", Alpha),
+    _option("beta", Beta),
+    _option("kappa", Kappa),
+    _option("omega", Omega),
+    _option("gain", Gain),
+    _option("target", Target),
+    _option("exponent", Exponent),
+)
+
+
+def command(
+    app: typer.Typer, name: str, of_network: tuple[inspect.Parameter, ...]
+) -> Callable[[Callable[..., None]], None]:
+    """Makes a command of a function of a :class:`System`, its first argument. The command has the
+    options ``of_network``, those of a law and a price, and the function's other arguments."""
+
+    def register(function: Callable[..., None]) -> None:
+        hints = get_type_hints(function, include_extras=True)
+        _, *own = inspect.signature(function).parameters.values()
+        others = [_option(each.name, hints[each.name], each.default) for each in own]
+        options = [*of_network, *_NAMES, *_PARAMETERS, *others]
+
+        def run(**given: Any) -> None:
+            rest = {each.name: given.pop(each.name) for each in others}
+            of = network(**{each.name: given.pop(each.name) for each in of_network})
+            law, price = (given.pop(each.name) for each in _NAMES)
+            function(_system(of, law, price, MkcParameters(given)), **rest)
+
+        run.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in options}
+        run.__doc__ = function.__doc__
+        app.command(name)(run)
+
+    return register
+
+
+def _system(of: Network, law: str, price: str, given: MkcParameters) -> System:
+    system = System(of, _law(law, given), _price(price, of, given))
     given.none_left(law, price)
-    return of_law, of_price
+    return system
 
 
 def _law(name: str, given: MkcParameters) -> Law:
