@@ -11,6 +11,7 @@ from marqueue.statistics.estimates import (
     BIN_WIDTH,
     Delays,
     Estimate,
+    differences,
     ecdf,
     jain,
     merge_times,
@@ -383,3 +384,13 @@ def test_an_ecdf_leaves_out_what_does_not_exist() -> None:
 def test_a_sample_quantile_is_linear_between_values() -> None:
     assert quantile([4.0, 1.0, 2.0], 0.75) == 3
     assert math.isnan(quantile([], 0.5))
+
+
+def test_a_difference_that_rounding_explains_is_zero() -> None:
+    third = 0.1 + 0.2
+    assert differences([third, 1.0, 0.0, -2.0], [0.3, 1 - 1e-16, 1e-17, -2.5]).tolist() == [
+        0, 0, 1e-17, -0.5
+    ]  # fmt: skip
+    assert str(Estimate.welch(np.array([third, 0.3, 0.3]), np.array([0.3, 0.3]))) == "0 ± 0"
+    assert str(Estimate.welch(np.array([1.0, 1.5]), np.array([1.0, 1.5]))) != "0 ± 0"
+    assert math.isnan(differences([math.nan], [1.0])[0])

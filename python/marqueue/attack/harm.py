@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from marqueue.attack.traffic import LINK, VICTIMS, Setting
 from marqueue.results import Result
+from marqueue.statistics.estimates import differences
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,8 @@ def _delay(result: Result, _: Setting) -> list[float]:
 
 
 def _utilization(result: Result, _: Setting) -> list[float]:
-    return [1 - window.used / window.capacity for window in result.link(LINK).windows()]
+    used = [window.used / window.capacity for window in result.link(LINK).windows()]
+    return [float(idle) for idle in differences(used, np.ones(len(used)))]
 
 
 def _starvation(result: Result, setting: Setting) -> list[float]:
@@ -34,7 +38,7 @@ def _starvation(result: Result, setting: Setting) -> list[float]:
         8 * flows.delivered.sum() / (flows.end - flows.begin)
         for flows in result.flow_sets(None, group=VICTIMS)
     ]
-    return [max(1 - float(goodput) / fair, 0.0) for goodput in goodputs]
+    return [max(float(differences(float(goodput) / fair, 1.0)), 0.0) for goodput in goodputs]
 
 
 def _synchronization(result: Result, setting: Setting) -> list[float]:

@@ -16,7 +16,7 @@ from typing import Any
 from marqueue.errors import RunError, differing_values
 from marqueue.results import CONFIDENCE, ChosenFigure, Figure, Result, Subject, choose_all, subjects
 from marqueue.results.subject import Kind
-from marqueue.statistics.estimates import Estimate
+from marqueue.statistics.estimates import Estimate, differences
 
 #: Keys of a scenario that do not affect the simulation.
 _NOT_SETTINGS = ("name", "description")
@@ -222,7 +222,7 @@ def _differences(a: Result, b: Result, wanted: Iterable[ChosenFigure]) -> Iterat
                 continue
             terms_a, terms_b = figure.terms(in_a), figure.terms(in_b)
             difference = (
-                Estimate.of(terms_b - terms_a, CONFIDENCE)
+                Estimate.of(differences(terms_a, terms_b), CONFIDENCE)
                 if paired
                 else Estimate.welch(terms_a, terms_b, CONFIDENCE)
             )

@@ -111,12 +111,12 @@ class Estimate:
         n = min(a.size, b.size)
         if n == 0:
             return cls(math.nan, None, 0, confidence)
-        difference = float(b.mean() - a.mean())
+        difference = float(differences(a.mean(), b.mean()))
         if n == 1:
             return cls(difference, None, 1, confidence)
         of_a, of_b = (float(x.var(ddof=1)) / x.size for x in (a, b))
         error = math.sqrt(of_a + of_b)
-        if error == 0:
+        if error <= ROUND_OFF * max(np.abs(a).max(), np.abs(b).max()):
             return cls(difference, 0.0, n, confidence)
         freedom = (of_a + of_b) ** 2 / (of_a**2 / (a.size - 1) + of_b**2 / (b.size - 1))
         return cls(difference, student_t(freedom + 1, confidence) * error, n, confidence)
@@ -300,6 +300,20 @@ def jain(x: npt.ArrayLike) -> float:
         return math.nan
     v = v / largest  # Squares of tiny or huge values would leave the range of a double.
     return float(v.sum() ** 2 / (v.size * (v**2).sum()))
+
+
+#: The part of two numbers that rounding may explain in their difference: those compared here are
+#: sums and quotients with a few roundings of 1.1e-16 each.
+ROUND_OFF = 1e-14
+
+
+def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+    """b - a for each pair; 0 where rounding explains the difference (:data:`ROUND_OFF`)."""
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    with np.errstate(invalid="ignore"):
+        out = b - a
+        explained = np.abs(out) <= ROUND_OFF * np.maximum(np.abs(a), np.abs(b))
+    return np.where(explained, 0.0, out)
 
 
 def ecdf(x: npt.ArrayLike) -> tuple[Floats, Floats]:
