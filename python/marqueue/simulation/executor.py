@@ -170,6 +170,8 @@ class Executor(Generic[T]):
             plan, threads = task.replication.plan, task.threads
             if threads > 1 and self._threads is None:
                 threads = _core.threads_that_pay(plan, threads)
+            elif threads > 1:
+                threads, _ = _core.threads_for(plan, threads)
             kernels = {each.name: each.paths for each in task.replication.kernels}
             raw = _core.run(plan, task.replication.seed, task.control, kernels, threads)
         except _core.PlanError as refused:
