@@ -261,6 +261,35 @@ def test_a_mistake_gets_one_line(arguments: list[str], expected: str) -> None:
     assert len(str(result.exception).splitlines()) == 1
 
 
+def test_a_class_of_the_users_is_judged_like_any_aqm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["new", "aqm", "mine", "--python"]).exit_code == 0
+    label = "python:mine.py:Mine:target=5 ms"
+    given = ("aqm", "--aqm", label, "--quick", "--only", "sensitivity")
+    [case] = json.loads(command(*given, "--json", "--out", "out").stdout)["cases"]
+    own = [name for name in case["scenarios"] if "Mine" in name]
+    assert any(name.endswith("target-doubled") for name in own)
+    # The file is beside the scenarios, and these are what ran.
+    assert all(
+        load(Path("out/scenarios") / f"{name}.toml").hash == case["scenarios"][name] for name in own
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("python:none.py:Mine", "--aqm: none.py cannot be read: No such file or directory"),
+        ("python:mine.py", 'got "python:mine.py", expected python:FILE.py:CLASS'),
+    ],
+)
+def test_a_class_that_is_not_there_is_named(name: str, expected: str) -> None:
+    result = command("aqm", "--aqm", name, "--quick")
+    assert isinstance(result.exception, MarqueueError)
+    assert expected in str(result.exception)
+
+
 def test_the_cases_of_bbrs_draft_are_a_suite() -> None:
     given = "cc", "--suite", "ccwg-bbr", "--control"
     done = command(*given, "bbr3", "--only", "1", "--quick", "--json")

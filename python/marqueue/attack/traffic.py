@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from marqueue.errors import RunError, show, unknown
+from marqueue.programs.registry import is_program
 from marqueue.scenario import Scenario, from_dict
 from marqueue.scenario.parameters import aqms
 from marqueue.scenario.syntax import read_toml
@@ -177,6 +178,9 @@ NEUTRAL = Traffic(**{each.name: each.neutral for each in PARAMETERS})
 
 def read_aqm(text: str) -> dict[str, Any]:
     """``NAME`` or ``NAME:KEY=VALUE,...`` as a table of a scenario. Raises RunError."""
+    if is_program(text):
+        expected = "expected an AQM of the engine; marqueue evaluate aqm takes a class in Python"
+        raise RunError(f"--aqm: got {show(text)}, {expected}")
     name, _, given = text.partition(":")
     known = aqms()
     if name not in known:

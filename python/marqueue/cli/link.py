@@ -16,6 +16,7 @@ from marqueue.cli import complete, options
 from marqueue.errors import RunError, ScenarioError, show
 from marqueue.extras import require
 from marqueue.live import capacity
+from marqueue.programs.registry import is_program
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.scenario.delivery_trace import mean_rate
@@ -334,6 +335,9 @@ def _product(options: dict[str, Any], mtu: int) -> str:
 
 def aqm_table(text: str) -> dict[str, Any]:
     """The table of an AQM from NAME:PARAMETER=VALUE,... Raises RunError if a value is missing."""
+    if is_program(text):
+        expected = "expected an AQM of the engine: a class in Python runs in simulations only"
+        raise RunError(f"--aqm: got {show(text)}, {expected}")
     name, _, rest = text.partition(":")
     table: dict[str, Any] = {"name": name}
     for each in filter(None, rest.split(",")):

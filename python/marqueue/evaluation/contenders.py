@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TypeVar
 
 from marqueue.errors import MarqueueError, ScenarioError, show, unknown
 from marqueue.evaluation.case import Case, Contender, Effort
+from marqueue.programs.registry import ProgramError, is_program, read_program
 from marqueue.scenario import Aqm
 from marqueue.scenario.loading import read_value
 from marqueue.scenario.parameters import Refused, aqms, tcp_declarations
+from marqueue.scenario.program import DIGEST
 
 T = TypeVar("T")
 
@@ -28,10 +31,16 @@ def split_names(texts: Iterable[str]) -> list[str]:
 
 
 def aqm_contender(option: str, text: str) -> Contender[Aqm]:
-    """An AQM from ``NAME[:parameter=value,...]``. Raises MarqueueError with the option, the value
-    and what was expected."""
-    name, colon, rest = text.partition(":")
+    """An AQM from ``NAME[:parameter=value,...]``; NAME may be that of a class in a file of the
+    current folder, ``python:FILE.py:CLASS``, which is run. Raises MarqueueError with the option,
+    the value and what was expected."""
+    name, colon, rest = _name_and_rest(text)
     table: dict[str, object] = {"name": name.strip()}
+    if is_program(name):
+        try:
+            table[DIGEST] = read_program(name, Path())
+        except ProgramError as error:
+            raise MarqueueError(f"{option}: {error}") from None
     for part in rest.split(",") if colon else ():
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
@@ -51,12 +60,21 @@ def aqm_contender(option: str, text: str) -> Contender[Aqm]:
                 for path, message in refused.problems
             )
         ) from None
-    if aqms()[aqm.name].prices:
+    if aqm.name in aqms() and aqms()[aqm.name].prices:
         raise MarqueueError(
             f"{option}: {aqm.name} signals by prices that TCP does not read, expected an AQM that "
             "drops or marks"
         )
     return Contender(text, aqm, aqm.table())
+
+
+def _name_and_rest(text: str) -> tuple[str, str, str]:
+    """The name, a colon if parameters follow, and these."""
+    if not is_program(text):
+        return text.partition(":")
+    prefix, file, *others = text.split(":", 2)
+    cls, colon, rest = "".join(others).partition(":")
+    return ":".join(filter(None, (prefix, file, cls))), colon, rest
 
 
 def controls() -> list[str]:

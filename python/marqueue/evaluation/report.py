@@ -14,6 +14,7 @@ from marqueue.evaluation.evaluating import Evaluation, Outcome
 from marqueue.evaluation.measures import Measure
 from marqueue.evaluation.pictures import PERIOD, Distribution, Picture, ellipse
 from marqueue.evaluation.table import reasons, shown_value
+from marqueue.programs.registry import sources
 from marqueue.reports.builder import Cell, Report, Verdict
 from marqueue.reports.builder import Outcome as Shown
 from marqueue.reports.chart import Chart, ChartCurve
@@ -176,6 +177,8 @@ def write_report(of: Evaluation, made: Circumstances, directory: Path) -> None:
         for name, scenario in outcome.scenarios.items():
             path = directory / SCENARIOS / f"{name}.toml"
             path.write_text(scenario.to_toml(), encoding="utf-8")
+            for file, source in sources(scenario.to_dict()).items():
+                (path.parent / file).write_bytes(source.encode())
     write_json(directory / "evaluation.json", of.as_dict())
     evaluation_report(of).write(directory / "report.html")
     summary = of.as_dict()

@@ -11,8 +11,10 @@ from marqueue.evaluation.rfc7928 import limits, setup
 from marqueue.evaluation.rfc7928.senders import COMMON
 from marqueue.evaluation.rfc7928.stability import level_about, level_scenario
 from marqueue.extras import MissingExtra
+from marqueue.programs.registry import is_program
 from marqueue.scenario import Aqm, Scenario
 from marqueue.scenario.parameters import Refused, aqms
+from marqueue.scenario.program import DIGEST, known_declarations, plan_parameters
 from marqueue.statistics.estimates import Estimate, plain
 
 FACTORS = {"halved": 0.5, "doubled": 2.0}
@@ -23,8 +25,13 @@ def variants(aqm: Aqm) -> dict[str, Aqm]:
     """The AQM with each of its numbers halved and doubled, by name; those outside their range are
     left out, and those that are zero or that the AQM computes itself."""
     found = {}
-    for declared in aqms()[aqm.name].params:
-        value = aqm.params.get(declared.name, declared.default)
+    if is_program(aqm.name):
+        declarations = known_declarations(aqm.name, str(aqm.params[DIGEST]))
+        values = plan_parameters(aqm.name, aqm.params)
+    else:
+        declarations, values = aqms()[aqm.name].params, dict(aqm.params)
+    for declared in declarations:
+        value = values.get(declared.name, declared.default)
         if declared.kind != "number" or not isinstance(value, float | int) or not value:
             continue
         for word, factor in FACTORS.items():
