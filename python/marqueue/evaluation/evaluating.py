@@ -99,7 +99,8 @@ class Evaluation:
     def summary(self) -> str:
         """The number of each verdict, as text."""
         found = ", ".join(f"{self.verdicts[each]} {each}" for each in ORDER if self.verdicts[each])
-        return f"{len(self.outcomes)} scenarios: {found}"
+        number = len(self.outcomes)
+        return f"{number} {'scenario' if number == 1 else 'scenarios'}: {found}"
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -45,8 +45,8 @@ def evaluation_report(of: Evaluation) -> Report:
     for outcome in of.outcomes:
         failed = [each.what for each in outcome.judgements if each.verdict == outcome.verdict]
         why = "; ".join(failed) if outcome.verdict in ("fail", "not decided") else ""
-        rows.append([outcome.case.section, outcome.case.title, outcome.verdict, why])
-    page.table(["Section", "Scenario", "Verdict", "Criteria with that verdict"], rows)
+        rows.append([outcome.case.title, outcome.verdict, outcome.case.section, why])
+    page.table(["Scenario", "Verdict", "Section", "Criteria with that verdict"], rows)
     page.notes(
         [f"Not in the suite: {each}" for each in of.suite.missing]
         + ([f"Not asked for: {', '.join(of.left_out)}"] if of.left_out else []),

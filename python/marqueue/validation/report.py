@@ -22,7 +22,8 @@ OUTCOMES: dict[check.Verdict, Outcome] = {
 def ladder_report(of: ladder.Ladder) -> Report:
     """A section per rung: runs, figures, checks."""
     effort = f"{of.effort.value} form, version {of.as_dict()['version']}"
-    page = Report("Validation", of.summary, effort)
+    titles = [each.rung.title for each in of.rungs]
+    page = Report(titles[0] if len(titles) == 1 else "Validation", of.summary, effort)
     for each in of.rungs:
         page.section(each.rung.title).text(each.rung.about)
         if each.skipped:
