@@ -353,6 +353,10 @@ demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
 	@echo "Simulating Experiment 2 of the AVQ paper: seven AQMs, 20 to 180 long TCP flows, 900 s, four times each"
 	$(BIN)/marqueue paper run avq 2 --quick --force
 
+test-races: ## Look for data races of a run on several threads (5 minutes; needs nightly Rust with rust-src)
+	RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/sanitizer cargo +nightly test --locked -Zbuild-std \
+		--target $(shell rustc --print host-tuple) -p marqueue-sim --test threads -- --skip random --test-threads 1
+
 bench: ## Time queues, event lists and whole runs
 	cargo bench --workspace
 
