@@ -59,11 +59,10 @@ def build(recipe: Recipe, jobs: int, newest: bool, told: Told) -> tuple[Kernel, 
             f"--name: got {show(recipe.name)}, expected letters, digits, dots, hyphens and _, "
             "beginning with none of the last three"
         )
-    require_tools(BUILD_TOOLS)
+    # What was asked for first: to install tools for a mistyped folder would be in vain.
     if recipe.tree is not None:
         require_tree(recipe.tree)
-    else:
-        require_tools(DEBIAN_TOOLS)
+    require_tools(BUILD_TOOLS if recipe.tree is not None else BUILD_TOOLS | DEBIAN_TOOLS)
     for each in recipe.patches:
         patches.touched(each)
     with _only_one(recipe.name):
