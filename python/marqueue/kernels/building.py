@@ -62,7 +62,9 @@ def build(recipe: Recipe, jobs: int, newest: bool, told: Told) -> tuple[Kernel, 
     # What was asked for first: to install tools for a mistyped folder would be in vain.
     if recipe.tree is not None:
         require_tree(recipe.tree)
-    require_tools(BUILD_TOOLS if recipe.tree is not None else BUILD_TOOLS | DEBIAN_TOOLS)
+    require_tools(BUILD_TOOLS)
+    if recipe.tree is None:
+        require_tools(DEBIAN_TOOLS)
     for each in recipe.patches:
         patches.touched(each)
     with _only_one(recipe.name):
