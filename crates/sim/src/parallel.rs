@@ -184,7 +184,7 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
     let mut engine = Engine::new(plan, seed, prepared, Some(Part::new(exchange.partition, part)));
     let (mut clock, mut waited) = (Time::ZERO, 0);
     loop {
-        // Not as far as possible: others go on when they hear of a part of the way.
+        // In short steps, although the bound may be later: the other threads can go on as soon as a clock is published.
         let bound = exchange.bound(part).min(Time(clock.0.saturating_add(exchange.partition.shortest.0)));
         if bound <= clock {
             waited += 1;

@@ -56,14 +56,14 @@ fn has_slot(packet: &Packet) -> bool {
 }
 
 impl Engine {
-    /// Leaves what other parts simulate to them. The sources of events have their numbers, which are those of all parts.
+    /// Marks the stages that other parts simulate. The sources of events have been numbered before, alike in all parts.
     pub(super) fn restrict(&mut self) {
         if let Some(part) = &self.part {
             self.routes.leave_to_others(part.me, &part.of_stage);
         }
     }
 
-    /// Silences the arrival processes of other parts.
+    /// Stops the arrival processes whose packets other parts send.
     pub(super) fn leave_arrivals_to_others(&mut self) {
         for i in 0..self.arrivals.len() {
             if self.arrivals[i].packet_flow().is_some_and(|f| !self.has_sender(f)) {
@@ -92,7 +92,7 @@ impl Engine {
         part.handed_over += 1;
     }
 
-    /// Exchanges the packets that were handed over to another part since the last call for an empty batch.
+    /// The packets that were handed over to part `to` since the last call. The next ones go into `empty`.
     pub fn take_batch(&mut self, to: usize, empty: Batch) -> Batch {
         match &mut self.part {
             Some(part) => std::mem::replace(&mut part.out[to], empty),
