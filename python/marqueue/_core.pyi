@@ -100,6 +100,10 @@ def exchange_paths(a: str | PathLike[str], b: str | PathLike[str]) -> None:
     """Swap what two paths name, in one step. Raises OSError; its errno is EINVAL where the file
     system cannot do it."""
 
+def indent_json(text: str) -> str:
+    """JSON with an indent of two, as ``json.dumps`` writes it with ``indent=2``. ``text`` is valid
+    JSON without white space between tokens."""
+
 @final
 class Control:
     """The line between a run and whoever watches it from another thread."""

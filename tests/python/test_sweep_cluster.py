@@ -1,10 +1,16 @@
 """Sweeps whose points are jobs in other processes. tests/slurm has those of a real Slurm."""
 
+import os
+import select
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from cluster_sweeps import OVER, SHORT, Processes, files, mortal, same_as_here
+import marqueue.simulation.sweep as sweeps
+from cluster_sweeps import OVER, SHORT, LocalJobs, files, mortal, same_as_here
 from marqueue import load
 from marqueue.errors import BrokenProgram, RunError
 from marqueue.simulation.cluster import cluster, slurm
@@ -17,18 +23,18 @@ JOBS = ClusterChoice("slurm")
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Jobs are processes of this machine."""
-    monkeypatch.setattr(slurm, "Slurm", Processes)
+def local_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs of Slurm are processes of this machine."""
+    monkeypatch.setattr(slurm, "Slurm", LocalJobs)
     monkeypatch.setattr(slurm, "ASK_EVERY", 0.0)
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("local_jobs")
 def test_a_process_that_dies_costs_one_point(tmp_path: Path) -> None:
     same_as_here(JOBS, tmp_path)
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("local_jobs")
 def test_a_sweep_continues_from_the_points_that_are_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -45,7 +51,7 @@ def test_a_sweep_continues_from_the_points_that_are_there(
     assert files(out) == files(tmp_path / "here")
 
 
-@pytest.mark.usefixtures("processes")
+@pytest.mark.usefixtures("local_jobs")
 def test_a_program_that_raises_is_told_with_its_point(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import marqueue\n@marqueue.aqm\nclass Bad:\n"
@@ -56,6 +62,80 @@ def test_a_program_that_raises_is_told_with_its_point(tmp_path: Path) -> None:
     scenario = load(tmp_path / "small.toml", ["topology.bottleneck.aqm=python:mine.py:Bad", *SHORT])
     with pytest.raises(BrokenProgram, match=r"(?s)point 1: .*ZeroDivisionError"):
         sweep(scenario, ["topology.bottleneck.aqm.x=0"], tmp_path / "out", on=JOBS)
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two points are enough for two processes."""
+    monkeypatch.setattr(sweeps, "POINTS_A_PROCESS", 1)
+
+
+@pytest.mark.usefixtures("processes")
+def test_points_in_processes_are_those_of_threads(tmp_path: Path) -> None:
+    scenario, marker = mortal(tmp_path, once=True)
+    sweep(scenario, [OVER], tmp_path / "processes", jobs=2)
+    assert marker.exists(), "one process died, and its point ran again"
+    sweep(scenario, [OVER], tmp_path / "threads", jobs=1)
+    assert files(tmp_path / "processes") == files(tmp_path / "threads")
+    assert not (tmp_path / "processes.checkpoints").exists()
+
+
+@pytest.mark.usefixtures("processes")
+def test_processes_that_die_each_time_are_told(tmp_path: Path) -> None:
+    scenario, marker = mortal(tmp_path, once=False)
+    out = tmp_path / "out"
+    with pytest.raises(RunError, match=r"points 2: their processes ended 3 times .* by SIGKILL"):
+        sweep(scenario, [OVER], out, jobs=2)
+    assert not out.exists()
+    marker.touch()
+    assert len(sweep(scenario, [OVER], out, jobs=2, resume=True).points) == 2
+
+
+@pytest.mark.usefixtures("processes")
+def test_a_program_that_raises_in_a_process_is_told_with_its_point(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import marqueue\n@marqueue.aqm\nclass Bad:\n"
+        "    x = marqueue.parameter(0)\n"
+        "    def on_arrival(self, packet, queue, now): return 1 / self.x\n"
+    )
+    (tmp_path / "small.toml").write_text(SMALL)
+    scenario = load(tmp_path / "small.toml", ["topology.bottleneck.aqm=python:mine.py:Bad", *SHORT])
+    with pytest.raises(BrokenProgram, match=r"(?s)point 1: .*ZeroDivisionError"):
+        sweep(scenario, ["topology.bottleneck.aqm.x=0,1"], tmp_path / "out", jobs=2)
+
+
+ENDLESS = """
+import os, sys, marqueue
+
+@marqueue.aqm
+class Endless:
+    x = marqueue.parameter(0)
+
+    def on_arrival(self, packet, queue, now):
+        print(os.getpid(), flush=True)
+        while True:
+            pass
+"""
+
+
+def test_processes_end_with_the_program_that_began_them(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(ENDLESS)
+    (tmp_path / "small.toml").write_text(SMALL)
+    values = ",".join(map(str, range(2 * sweeps.POINTS_A_PROCESS)))
+    command = [
+        *(sys.executable, "-m", "marqueue", "sweep", "small.toml", "--jobs=2"),
+        *("--set", "topology.bottleneck.aqm=python:mine.py:Endless"),
+        *("--over", f"topology.bottleneck.aqm.x={values}"),
+    ]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as begun:
+        assert begun.stdout is not None
+        processes = [os.pidfd_open(int(begun.stdout.readline())) for _ in range(2)]
+        begun.send_signal(signal.SIGKILL)
+        begun.wait()
+        for each in processes:
+            ended, _, _ = select.select([each], [], [], 60)
+            assert ended, "a process goes on without the program that began it"
+            os.close(each)
 
 
 def test_ray_runs_points(tmp_path: Path) -> None:

@@ -60,8 +60,8 @@ def same_as_here(choice: ClusterChoice, folder: Path) -> None:
     assert not (folder / "there.checkpoints").exists()
 
 
-class Processes(Slurm):
-    """Processes of this machine, by submitit as those of Slurm."""
+class LocalJobs(Slurm):
+    """Jobs by submitit as those of Slurm, which are processes of this machine."""
 
     def _make_executor(self, settings: Mapping[str, Any]) -> Any:
         import submitit

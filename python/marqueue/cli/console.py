@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import RunError
+from marqueue.json_text import dump_json
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -90,7 +90,7 @@ def show(figures: SummaryTable) -> None:
 
 def print_json(value: Any) -> None:
     """Prints JSON on standard output."""
-    print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False))
+    print(dump_json(value), end="")
 
 
 def say(remark: str) -> None:

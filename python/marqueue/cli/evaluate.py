@@ -218,7 +218,7 @@ def evaluate_league(
     from marqueue.evaluation import evaluate as run
     from marqueue.evaluation.league import league_data, league_page
     from marqueue.evaluation.league_picture import league_picture
-    from marqueue.results.integrity import dump_json
+    from marqueue.json_text import dump_json
     from marqueue.results.output_file import write_output_files
     from marqueue.scenario.parameters import aqms
 

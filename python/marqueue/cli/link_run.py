@@ -27,7 +27,7 @@ from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
 from marqueue.results import Result
-from marqueue.results.integrity import dump_json
+from marqueue.json_text import dump_json
 from marqueue.results.output_directory import OutputDirectory
 from marqueue.results.output_file import write_output_file
 from marqueue.scenario import Scenario

@@ -1,7 +1,6 @@
 """Building: from a recipe to a folder in the cache, which is put in place when it is whole."""
 
 import fcntl
-import json
 import os
 import shutil
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.errors import MarqueueError, show
+from marqueue.json_text import dump_json
 from marqueue.kernels import patches
 from marqueue.kernels.cache import ASIDE, FORMAT, RECORD, Kernel, find, is_name, read, root
 from marqueue.kernels.commands import BUILD_TOOLS, COMPILER, DEBIAN_TOOLS, call, require_tools
@@ -220,8 +220,7 @@ def _renew_guest(kernel: Kernel, told: Told) -> None:
 
 def _write_record(folder: Path, record: dict[str, Any]) -> None:
     part = folder / f"{ASIDE}{RECORD}"
-    text = json.dumps({"format": FORMAT, **record}, indent=2) + "\n"
-    part.write_text(text, encoding="utf-8")
+    part.write_text(dump_json({"format": FORMAT, **record}, sort_keys=False), encoding="utf-8")
     part.replace(folder / RECORD)
 
 

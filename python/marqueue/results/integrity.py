@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.errors import ResultError
+from marqueue.json_text import dump_json
 
 FORMAT = 1
 """The version of the layout of output directories."""
@@ -31,12 +32,6 @@ PROVENANCE = "provenance.json"
 CIRCUMSTANCES = "circumstances.json"
 
 _SEAL = re.compile(rb',\n  "sha256": "([0-9a-f]{64})"\n}\n')
-
-
-def dump_json(value: Any, *, sort_keys: bool = True) -> str:
-    """JSON with an indent of two and a final newline. Raises ValueError for NaN and infinities."""
-    text = json.dumps(value, indent=2, sort_keys=sort_keys, ensure_ascii=False, allow_nan=False)
-    return f"{text}\n"
 
 
 def write_json(path: Path, value: Any, *, sort_keys: bool = True) -> None:

@@ -40,10 +40,14 @@ class Experiment:
         """An experiment from the arguments of :func:`marqueue.run`. Raises RunError,
         ScenarioError."""
         most = replications if replications is not None or not until else MOST
-        given = {"seed": seed, "replications": most}
-        scenario = from_dict(
-            scenario.to_dict() | {key: value for key, value in given.items() if value is not None}
-        )
+        asked = {"seed": seed, "replications": most}
+        given = {
+            key: value
+            for key, value in asked.items()
+            if value is not None and value != getattr(scenario, key)
+        }
+        if given:
+            scenario = from_dict(scenario.to_dict() | given)
         among = subjects_of(scenario) if until else ()
         bounds = [Bound.parse(text, among) for text in until]
         if bounds and scenario.replications < FEWEST:

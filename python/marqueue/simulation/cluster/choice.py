@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from marqueue.errors import RunError, show
-from marqueue.programs.registry import sources
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.cluster.cluster import Cluster, complete
-from marqueue.simulation.cluster.point_job import PointJob
+from marqueue.simulation.cluster.point_job import point_jobs
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.limits import Limits
 from marqueue.simulation.sweep_point import SweepPoint
@@ -62,24 +61,7 @@ class ClusterChoice:
     ) -> Generator[int]:
         """Runs points with so many threads each; yields their numbers as their results are
         stored."""
-        assert checkpoints.path is not None, "points are stored until the last has ended"
-        checkpoints.begin()
-        path = checkpoints.path.resolve()
-        jobs = {
-            each.number: PointJob(
-                scenario=(scenario := each.experiment.scenario.to_dict()),
-                until=tuple(bound.text for bound in each.experiment.bounds),
-                max_events=limits.max_events,
-                checkpoints=path,
-                identity=checkpoints.run,
-                number=each.number,
-                directory=path / each.directory.relative_to(checkpoints.path),
-                programs=sources(scenario),
-                threads=threads,
-                seconds=each.experiment.seconds,
-            )
-            for each in points
-        }
+        jobs = point_jobs(points, checkpoints, limits, threads)
         if jobs:
             yield from complete(self._cluster(checkpoints, threads), jobs, progress)
 

@@ -1,4 +1,4 @@
-"""Runs points as jobs of a cluster, until all have a result.
+"""Runs points as jobs in other processes, until all have a result.
 
 A job whose process is gone without an answer (a node that died, a limit of its memory or time) is
 submitted again, up to :data:`ATTEMPTS` times. It continues from the replications that it had
@@ -7,7 +7,6 @@ completed. Other points do not notice.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,7 +19,7 @@ ATTEMPTS = 3
 """Times that a point is submitted."""
 
 POLL = 0.5
-"""Seconds between looks at what has ended."""
+"""Seconds at most between looks at what has ended."""
 
 MOST_NAMED = 10
 """Points that a message names."""
@@ -43,6 +42,9 @@ class Cluster(Protocol):
 
     def submit(self, jobs: Mapping[int, PointJob]) -> None:
         """Starts jobs, by the numbers of their points."""
+
+    def wait(self, seconds: float) -> None:
+        """Waits for so long, or until a job may have ended."""
 
     def ended(self) -> Mapping[int, Ending]:
         """The jobs that have ended since the last call. Raises what a job raised that is a bug."""
@@ -84,7 +86,7 @@ def complete(
                 progress(done, total)
             if not waiting:
                 break
-            time.sleep(POLL)
+            cluster.wait(POLL)
     finally:
         cluster.cancel()
     if lost:

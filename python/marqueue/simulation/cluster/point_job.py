@@ -7,14 +7,14 @@ ended, and ``--resume`` finds it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from marqueue.errors import MarqueueError, RunError
-from marqueue.programs.registry import read_text
+from marqueue.programs.registry import read_text, sources
 from marqueue.results import Result
 from marqueue.scenario import from_dict
 from marqueue.simulation.checkpoints import IDENTITY, Checkpoints
@@ -43,6 +43,31 @@ class PointJob:
     seconds: float
     """Simulated time of the point at most."""
     threads: int
+
+
+def point_jobs(
+    points: Sequence[SweepPoint], checkpoints: Checkpoints, limits: Limits, threads: int
+) -> dict[int, PointJob]:
+    """Points by number as jobs with so many threads each. Of the limits only that of events
+    applies: the others are those of this process."""
+    assert checkpoints.path is not None, "points are stored until the last has ended"
+    checkpoints.begin()
+    path = checkpoints.path.resolve()
+    return {
+        each.number: PointJob(
+            scenario=(scenario := each.experiment.scenario.to_dict()),
+            until=tuple(bound.text for bound in each.experiment.bounds),
+            max_events=limits.max_events,
+            checkpoints=path,
+            identity=checkpoints.run,
+            number=each.number,
+            directory=path / each.directory.relative_to(checkpoints.path),
+            programs=sources(scenario),
+            threads=threads,
+            seconds=each.experiment.seconds,
+        )
+        for each in points
+    }
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,11 @@ class RayTasks:
         """Starts jobs."""
         self._tasks.update({self._remote.remote(job): number for number, job in jobs.items()})
 
+    def wait(self, seconds: float) -> None:
+        """Waits until a job has ended, at most for so long."""
+        if self._tasks:
+            self._ray.wait(list(self._tasks), num_returns=1, timeout=seconds)
+
     def ended(self) -> Mapping[int, Ending]:
         """The jobs that have ended since the last call."""
         waiting = list(self._tasks)

@@ -67,6 +67,10 @@ class Slurm:
                 raise RunError(f"--on slurm: {error.stderr or error}") from None
             self._jobs.update(zip((number for number, _ in some), started, strict=True))
 
+    def wait(self, seconds: float) -> None:
+        """Waits for so long: files tell when jobs have ended."""
+        time.sleep(seconds)
+
     def ended(self) -> Mapping[int, Ending]:
         """The jobs that have left a result, and those that are gone without one."""
         names = set(os.listdir(self._folder))
