@@ -18,6 +18,7 @@ from marqueue.cli import options
 from marqueue.cli.console import errors, say
 from marqueue.cli.link_page import page
 from marqueue.cli.link_status import StatusLine
+from marqueue.json_text import dump_json
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
 from marqueue.live.audit import audit_summary
@@ -27,7 +28,6 @@ from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
 from marqueue.results import Result
-from marqueue.json_text import dump_json
 from marqueue.results.output_directory import OutputDirectory
 from marqueue.results.output_file import write_output_file
 from marqueue.scenario import Scenario

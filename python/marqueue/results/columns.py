@@ -53,6 +53,16 @@ def numbers(values: Array, type_: pa.DataType, missing: Array | None = None) -> 
     return pa.Array.from_buffers(type_, len(values), [valid, content])
 
 
+def texts(values: Sequence[str | None]) -> pa.Array:
+    """Texts as an Arrow array. The same as ``pa.array``, which imports pandas."""
+    encoded = [b"" if value is None else value.encode() for value in values]
+    edges = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    missing = np.array([value is None for value in values], dtype=bool)
+    valid = _bits(~missing) if missing.any() else None
+    content = [pa.py_buffer(edges), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.string(), len(values), [valid, *content])
+
+
 def _bits(values: Array) -> pa.Buffer:
     """Booleans as Arrow stores them."""
     return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -82,15 +82,23 @@ def seal_directory(
     for folder, _, _ in os.walk(directory, topdown=False):
         if not os.listdir(folder):
             os.rmdir(folder)
-    nested = [path.parent for path in directory.rglob(PROVENANCE)]
     files = {
         str(path.relative_to(directory)): file_digest(path)
-        for path in sorted(directory.rglob("*"))
-        if path.is_file()
-        and (path.name == PROVENANCE or not any(path.is_relative_to(each) for each in nested))
+        for path in sorted(_own_files(directory))
     }
     digest = write_sealed(directory / PROVENANCE, {"format": FORMAT, **provenance, "files": files})
     write_sealed(directory / CIRCUMSTANCES, {**circumstances, "provenance": digest})
+
+
+def _own_files(directory: Path) -> Iterator[Path]:
+    """The files of an output directory; of each one in it only the provenance, which covers the
+    rest."""
+    for folder, folders, names in os.walk(directory):
+        if PROVENANCE in names:
+            folders.clear()
+            yield Path(folder, PROVENANCE)
+        else:
+            yield from (Path(folder, name) for name in names)
 
 
 def read_provenance(directory: Path) -> dict[str, Any]:

@@ -70,7 +70,7 @@ class OutputDirectory:
         try:
             with staging_directory(self.path) as fresh:
                 yield fresh
-                _flush(fresh)
+                flush(fresh)
                 self._publish(fresh)
         except OSError as error:
             raise unwritable(self.shown, error) from None
@@ -330,8 +330,8 @@ def _point(link: Path, path: Path) -> None:
     os.replace(fresh, link)
 
 
-def _flush(directory: Path) -> None:
-    """Flushes all files of a directory to the disk, before they replace another output."""
+def flush(directory: Path) -> None:
+    """Flushes all files of a directory to the disk, before it gets the name of an output."""
     for folder, _, files in os.walk(directory):
         for name in [*files, "."]:
             _flush_one(Path(folder, name))

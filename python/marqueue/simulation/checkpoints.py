@@ -39,8 +39,14 @@ import numpy as np
 import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.kernels import Kernel
-from marqueue.results.integrity import read_sealed, write_sealed
-from marqueue.results.output_directory import checkpoints_of, remove_result
+from marqueue.results.integrity import (
+    CIRCUMSTANCES,
+    PROVENANCE,
+    read_provenance,
+    read_sealed,
+    write_sealed,
+)
+from marqueue.results.output_directory import checkpoints_of
 from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
 
@@ -301,7 +307,7 @@ class Checkpoints:
                 shutil.rmtree(entry)
             else:
                 with suppress(ResultError):
-                    remove_result(entry)
+                    _remove_listed(entry)
         with suppress(OSError):
             self.points.rmdir()
 
@@ -331,6 +337,15 @@ class Checkpoints:
                     f"{self.path}: holds {entry.name}, which marqueue did not write; expected "
                     "checkpoints or nothing"
                 )
+
+
+def _remove_listed(point: Path) -> None:
+    """Removes the files of a stored point, which the output has too: those that its provenance
+    lists, without reading them."""
+    for name in [*read_provenance(point)["files"], CIRCUMSTANCES, PROVENANCE]:
+        (point / name).unlink(missing_ok=True)
+    with suppress(OSError):
+        point.rmdir()
 
 
 @cache

@@ -127,7 +127,8 @@ class SweepRequest:
     ) -> SweepRequest:
         """Checks the arguments. Raises ScenarioError or RunError with all invalid values."""
         axes = [Axis.parse(text) for text in over]
-        points = grid(scenario, axes)
+        asked = Experiment.of(scenario, None, replications, until).scenario
+        points = grid(asked, axes)
         choose_all(figures, subjects_of(points[0].scenario))
         runs = [Experiment.of(each.scenario, None, replications, until) for each in points]
         return cls(scenario, axes, points, runs, list(dict.fromkeys(figures)))

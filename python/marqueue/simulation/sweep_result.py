@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
 from marqueue.results import CONFIDENCE, ChosenFigure, Subject, choose_all, subjects
+from marqueue.results.columns import numbers, texts
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import write_json
 from marqueue.results.provenance import commit
@@ -63,6 +65,13 @@ class MeasuredPoint:
         """The subjects that have figures."""
         measured = self.summary["measured"]
         return subjects(*(measured[of] for of in ("links", "groups", "classes")))
+
+
+def _array(values: Sequence[int] | Sequence[float] | Sequence[str]) -> pa.Array:
+    """The values of an axis, one a row."""
+    if isinstance(values[0], str):
+        return texts([str(value) for value in values])
+    return numbers(np.array(values), pa.int64() if isinstance(values[0], int) else pa.float64())
 
 
 @dataclass(frozen=True)
@@ -157,34 +166,28 @@ class Sweep:
         figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
         that have a value), partial.
         """
-        columns = [axis.column for axis in self.axes]
-        numbers = [
-            dict(zip(axis.values, numbers, strict=True))
-            for axis, (_, numbers) in zip(self.axes, columns, strict=True)
+        rows = [(each, row) for each in self.points for row in each.rows()]
+        columns: list[tuple[str, pa.Array]] = [
+            ("point", numbers(np.array([each.point.number for each, _ in rows]), pa.uint32()))
         ]
-        rows = []
-        for each in self.points:
-            values = zip(columns, numbers, each.point.values, strict=True)
-            place = {head: number[value] for (head, _), number, value in values}
-            rows += [
-                {
-                    "point": each.point.number,
-                    **place,
-                    **row,
-                    "partial": bool(each.summary["partial"]),
-                }
-                for row in each.rows()
-            ]
-        schema = [
-            ("point", pa.uint32()),
-            *((head, pa.array(column).type) for head, column in columns),
-            *((name, pa.string()) for name in ("link", "group", "class", "figure", "unit")),
+        for place, axis in enumerate(self.axes):
+            head, of_values = axis.column
+            by_value = dict(zip(axis.values, of_values, strict=True))
+            columns.append((head, _array([by_value[each.point.values[place]] for each, _ in rows])))
+        for name in ("link", "group", "class", "figure", "unit"):
+            columns.append((name, texts([row[name] for _, row in rows])))
+        for name, type_ in (
             ("mean", pa.float64()),
             ("half_width", pa.float64()),
             ("n", pa.uint32()),
-            ("partial", pa.bool_()),
-        ]
-        return pa.Table.from_pylist(rows, schema=pa.schema(schema))
+        ):
+            values = np.array([row[name] for _, row in rows], dtype=float)
+            columns.append((name, numbers(values, type_, np.isnan(values))))
+        partial = np.array([bool(each.summary["partial"]) for each, _ in rows])
+        columns.append(("partial", numbers(partial, pa.bool_())))
+        return pa.Table.from_arrays(
+            [array for _, array in columns], names=[name for name, _ in columns]
+        )
 
     def to_pandas(self) -> pd.DataFrame:
         """:meth:`figures` as a pandas data frame; raises MissingExtra without pandas."""
