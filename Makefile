@@ -380,6 +380,9 @@ bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chro
 bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors (a minute; the machine must be idle)
 	$(BIN)/python -m benches.threads $(BENCH)
 
+bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor (two minutes; the machine must be idle)
+	$(BIN)/python -m benches.sweep $(BENCH)
+
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
 

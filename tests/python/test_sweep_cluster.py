@@ -64,14 +64,16 @@ def test_a_program_that_raises_is_told_with_its_point(tmp_path: Path) -> None:
         sweep(scenario, ["topology.bottleneck.aqm.x=0"], tmp_path / "out", on=JOBS)
 
 
-@pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two points are enough for two processes."""
-    monkeypatch.setattr(sweeps, "POINTS_A_PROCESS", 1)
+def test_many_points_in_processes_are_those_of_threads(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    scenario = load(tmp_path / "small.toml", SHORT)
+    sizes = ",".join(f"{10 + n} packets" for n in range(2 * sweeps.POINTS_A_PROCESS))
+    for jobs in (2, 1):
+        sweep(scenario, [f"topology.bottleneck.buffer={sizes}"], tmp_path / str(jobs), jobs=jobs)
+    assert files(tmp_path / "2") == files(tmp_path / "1")
 
 
-@pytest.mark.usefixtures("processes")
-def test_points_in_processes_are_those_of_threads(tmp_path: Path) -> None:
+def test_points_with_programs_run_in_processes(tmp_path: Path) -> None:
     scenario, marker = mortal(tmp_path, once=True)
     sweep(scenario, [OVER], tmp_path / "processes", jobs=2)
     assert marker.exists(), "one process died, and its point ran again"
@@ -80,7 +82,6 @@ def test_points_in_processes_are_those_of_threads(tmp_path: Path) -> None:
     assert not (tmp_path / "processes.checkpoints").exists()
 
 
-@pytest.mark.usefixtures("processes")
 def test_processes_that_die_each_time_are_told(tmp_path: Path) -> None:
     scenario, marker = mortal(tmp_path, once=False)
     out = tmp_path / "out"
@@ -91,7 +92,6 @@ def test_processes_that_die_each_time_are_told(tmp_path: Path) -> None:
     assert len(sweep(scenario, [OVER], out, jobs=2, resume=True).points) == 2
 
 
-@pytest.mark.usefixtures("processes")
 def test_a_program_that_raises_in_a_process_is_told_with_its_point(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import marqueue\n@marqueue.aqm\nclass Bad:\n"
@@ -121,11 +121,10 @@ class Endless:
 def test_processes_end_with_the_program_that_began_them(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(ENDLESS)
     (tmp_path / "small.toml").write_text(SMALL)
-    values = ",".join(map(str, range(2 * sweeps.POINTS_A_PROCESS)))
     command = [
         *(sys.executable, "-m", "marqueue", "sweep", "small.toml", "--jobs=2"),
         *("--set", "topology.bottleneck.aqm=python:mine.py:Endless"),
-        *("--over", f"topology.bottleneck.aqm.x={values}"),
+        *("--over", "topology.bottleneck.aqm.x=0,1"),
     ]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as begun:
         assert begun.stdout is not None

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import RunError
+from marqueue.programs.registry import sources
 from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import (
     CIRCUMSTANCES,
@@ -176,7 +177,7 @@ def sweep_into(
         on.refuse(limits)
         with closing(on.run(missing, checkpoints, jobs or 1, limits, progress)) as stored:
             deque(stored, maxlen=0)
-    elif processes := _processes(len(missing), jobs, limits):
+    elif processes := _processes(missing, jobs, limits):
         each_alone = point_jobs(missing, checkpoints, limits, threads=1)
         with closing(complete(Processes(processes), each_alone, progress)) as stored:
             deque(stored, maxlen=0)
@@ -209,17 +210,22 @@ def sweep_into(
     return swept
 
 
-def _processes(points: int, jobs: int | None, limits: Limits) -> int:
-    """In how many processes to run so many points; 0: in threads of this one.
+def _processes(points: Sequence[SweepPoint], jobs: int | None, limits: Limits) -> int:
+    """In how many processes to run points; 0: in threads of this one.
 
-    Threads share replications, so that none is idle at the end. Where each process gets many points
-    that gains little, and processes do at once what threads do in turn.
+    Threads share replications, so that none is idle at the end. Processes do at once what Python
+    does in turn: programs, and whatever is not the engine.
     """
-    most = jobs or len(os.sched_getaffinity(0))
+    most = min(jobs or len(os.sched_getaffinity(0)), len(points))
     in_this_process = limits.max_seconds is not None or limits.max_bytes is not None
-    if in_this_process or most == 1 or points < POINTS_A_PROCESS * most:
+    if in_this_process or most <= 1:
         return 0
-    return most
+    pay = len(points) >= POINTS_A_PROCESS * most
+    return most if pay or any(map(_has_programs, points)) else 0
+
+
+def _has_programs(point: SweepPoint) -> bool:
+    return bool(sources(point.experiment.scenario.to_dict()))
 
 
 def _run_in_threads(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
+
 DEFAULT_FIGURES = ("utilization", "loss_ratio", "queue_mean", "delay_p99")
 """The figures that are drawn and printed unless others are chosen."""
 
@@ -67,11 +69,12 @@ class MeasuredPoint:
         return subjects(*(measured[of] for of in ("links", "groups", "classes")))
 
 
-def _array(values: Sequence[int] | Sequence[float] | Sequence[str]) -> pa.Array:
-    """The values of an axis, one a row."""
-    if isinstance(values[0], str):
-        return texts([str(value) for value in values])
-    return numbers(np.array(values), pa.int64() if isinstance(values[0], int) else pa.float64())
+def _array(values: list[int] | list[float] | list[str], index: Indices) -> pa.Array:
+    """The value of an axis in each row, by its index among all values."""
+    of_rows = np.array(values)[index]
+    if of_rows.dtype.kind == "i":
+        return numbers(of_rows, pa.int64())
+    return numbers(of_rows, pa.float64()) if of_rows.dtype.kind == "f" else texts(of_rows.tolist())
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,9 @@ class Sweep:
         ]
         for place, axis in enumerate(self.axes):
             head, of_values = axis.column
-            by_value = dict(zip(axis.values, of_values, strict=True))
-            columns.append((head, _array([by_value[each.point.values[place]] for each, _ in rows])))
+            of = {value: n for n, value in enumerate(axis.values)}
+            index = np.array([of[each.point.values[place]] for each, _ in rows])
+            columns.append((head, _array(of_values, index)))
         for name in ("link", "group", "class", "figure", "unit"):
             columns.append((name, texts([row[name] for _, row in rows])))
         for name, type_ in (
