@@ -357,6 +357,9 @@ test-races: ## Look for data races of a run on several threads (5 minutes; needs
 	RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/sanitizer cargo +nightly test --locked -Zbuild-std \
 		--target $(shell rustc --print host-tuple) -p marqueue-sim --test threads -- --skip random --test-threads 1
 
+test-orders: ## Try every order in which the threads of a run can meet (a minute)
+	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --release --locked -p marqueue-sim --lib mailboxes
+
 bench: ## Time queues, event lists and whole runs
 	cargo bench --workspace
 

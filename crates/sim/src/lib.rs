@@ -31,6 +31,7 @@ mod flow_sizes;
 mod frame_source;
 pub mod impair;
 mod in_flight;
+mod mailboxes;
 mod media_plan;
 pub mod meter;
 pub mod packet_options;

@@ -6,6 +6,7 @@
 //! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
 
 use crate::engine::{Batch, Engine, Part, Progress};
+use crate::mailboxes::Mailboxes;
 use crate::partition::{obstacle, OneThread, Partition};
 use crate::plan::{Plan, TrafficKind};
 use crate::plan_check::check_plan;
@@ -15,8 +16,7 @@ use crate::route::Routes;
 use crate::run::{collect, edges, measured, prepare, refuse_external, run, Control, RunError};
 use marqueue_core::Time;
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// Number of events between two looks at the control.
@@ -72,69 +72,23 @@ fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>
     Ok(Partition::new(plan, &Routes::new(plan, &prepared.configs, &prepared.pipes), most))
 }
 
-/// Batches between two parts.
-#[derive(Debug, Default)]
-struct Mailbox {
-    full: Vec<Batch>,
-    /// Batches to be filled again: their memory is not given back and asked for again each time.
-    empty: Vec<Batch>,
-}
-
 /// What the threads of a run share.
 #[derive(Debug)]
 struct Exchange<'a> {
     partition: &'a Partition,
     control: &'a Control,
-    /// For each part, the time before which it has processed all events and handed over all that follows from them, ns.
-    clocks: Vec<AtomicU64>,
-    /// Packets handed over and not accepted, by `from * parts + to`, in the order in which they were sent.
-    boxes: Vec<Mutex<Mailbox>>,
+    mailboxes: Mailboxes<Batch>,
     /// A thread has ended without a result.
     broken_off: AtomicBool,
 }
 
 impl Exchange<'_> {
-    /// The time before which nothing can arrive any more at `part` that has not been handed over yet.
-    fn bound(&self, part: usize) -> Time {
-        let parts = self.partition.parts;
-        let from = |other: usize| {
-            // A part does not run away from one that it hears nothing of: what it sends there would pile up.
-            let lookahead = self.partition.lookahead(other, part).unwrap_or(self.partition.longest);
-            self.clocks[other].load(Ordering::Acquire).saturating_add(lookahead.0)
-        };
-        Time((0..parts).filter(|&other| other != part).map(from).min().unwrap_or(u64::MAX))
-    }
-
-    /// Moves what was handed over to `part` into its engine.
-    fn deliver(&self, part: usize, engine: &mut Engine) {
-        for from in 0..self.partition.parts {
-            if self.partition.lookahead(from, part).is_some() {
-                let mut batches = std::mem::take(&mut self.mailbox(from, part).full);
-                batches.iter_mut().for_each(|batch| engine.accept(batch));
-                self.mailbox(from, part).empty.append(&mut batches);
-            }
-        }
-    }
-
     /// Hands over what `part` has sent, and then says how far it has come.
     fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
-        for to in 0..self.partition.parts {
-            if self.partition.lookahead(part, to).is_some() {
-                let mut mailbox = self.mailbox(part, to);
-                let empty = mailbox.empty.pop().unwrap_or_default();
-                mailbox.full.push(engine.take_batch(to, empty));
-            }
-        }
-        self.clocks[part].store(clock, Ordering::Release);
-        let slowest = self.clocks.iter().map(|clock| clock.load(Ordering::Relaxed)).min().unwrap_or(0);
+        let slowest = self.mailboxes.publish(part, clock, |to, empty| engine.take_batch(to, empty));
         if slowest != u64::MAX {
             self.control.record(Time(slowest));
         }
-    }
-
-    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Mailbox> {
-        // A thread that panics holds no box.
-        self.boxes[from * self.partition.parts + to].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_over(&self) -> bool {
@@ -158,8 +112,7 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
     let exchange = Exchange {
         partition,
         control,
-        clocks: (0..parts).map(|_| AtomicU64::new(0)).collect(),
-        boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
+        mailboxes: Mailboxes::new(parts, partition.lookahead.clone()),
         broken_off: AtomicBool::new(false),
     };
     let exchange = &exchange;
@@ -185,7 +138,7 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
     let (mut clock, mut waited) = (Time::ZERO, 0);
     loop {
         // In short steps, although the bound may be later: the other threads can go on as soon as a clock is published.
-        let bound = exchange.bound(part).min(Time(clock.0.saturating_add(exchange.partition.shortest.0)));
+        let bound = exchange.mailboxes.bound(part).min(Time(clock.0.saturating_add(exchange.partition.shortest.0)));
         if bound <= clock {
             waited += 1;
             if waited % SPINS == 0 {
@@ -199,7 +152,7 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
         }
         waited = 0;
         // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
-        exchange.deliver(part, &mut engine);
+        exchange.mailboxes.deliver(part, |batch| engine.accept(batch));
         loop {
             match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
                 Progress::Reached => break,

@@ -82,8 +82,6 @@ pub struct Partition {
     pub lookahead: Vec<Option<Dur>>,
     /// The shortest of these.
     pub shortest: Dur,
-    /// The longest of these.
-    pub longest: Dur,
     /// The links of each part from which packets go to another part.
     pub borders: Vec<Vec<u32>>,
 }
@@ -146,11 +144,6 @@ impl Partition {
         };
         let queues = plan.links.iter().filter(|link| link.queue.is_some());
         queues.map(packets_per_sec).fold(0.0, f64::max) * self.shortest.secs() >= PAYS_FROM
-    }
-
-    /// The shortest time in which anything gets from one part to another.
-    pub fn lookahead(&self, from: usize, to: usize) -> Option<Dur> {
-        self.lookahead[from * self.parts + to]
     }
 }
 
@@ -304,7 +297,6 @@ impl Map {
             of_senders: part_of[self.links..][..self.routes].to_vec(),
             of_receivers: part_of[self.links + self.routes..].to_vec(),
             shortest: lookahead.iter().flatten().copied().min().unwrap_or(FOREVER),
-            longest: lookahead.iter().flatten().copied().max().unwrap_or(FOREVER),
             lookahead,
             borders,
         }
