@@ -94,7 +94,7 @@ def _queue(
     c.origins[f"{queue}.policy"] = way.aqm_path or f"{path}.aqm"
     c.origins[f"{queue}.limit"] = f"{path}.buffer"
     c.origins[f"{queue}.mean_packet"] = f"{path}.packet"
-    usual = table.packet.base if table.packet else c.packet(c.scenario.traffic[0])
+    usual = table.packet.base if table.packet else c.usual_packet
     is_kernel = is_qdisc(aqm.name)
     params = {} if is_kernel else dict(aqm.params)
     if is_program(aqm.name):

@@ -39,8 +39,8 @@ class Routing:
 
     def add(self, start: str, end: str, link: int, delay: int, name: str) -> None:
         """Adds a link between two nodes, which are added too; its delay is in ns."""
-        numbers = [self.nodes.setdefault(node, len(self.nodes)) for node in (start, end)]
-        self._edges.append(Edge(*numbers, delay, link, name))
+        one, other = (self.nodes.setdefault(node, len(self.nodes)) for node in (start, end))
+        self._edges.append(Edge(one, other, delay, link, name))
         self._trees = None
 
     def shortest(self, start: str, end: str) -> tuple[int, ...]:

@@ -31,8 +31,9 @@ def names_files(data: Mapping[str, Any]) -> bool:
     """Whether a scenario names a file with a network or a traffic matrix, or asks for one by
     gravity."""
     topology = data.get("topology")
-    is_graph = isinstance(topology, Mapping) and topology.get("kind") == "graph"
-    return is_graph and ("file" in topology or "matrix" in topology)
+    if not isinstance(topology, Mapping) or topology.get("kind") != "graph":
+        return False
+    return "file" in topology or "matrix" in topology
 
 
 def with_network_file(data: dict[str, Any], folder: Path, origin: str) -> dict[str, Any]:
