@@ -78,14 +78,17 @@ def _read(file: object, folder: Path, mistakes: Mistakes) -> bytes:
     if not isinstance(file, str):
         raise mistakes.refuse(f"got {show(file)}, expected the name of a file")
     try:
-        if not (folder / file).is_file():
-            raise mistakes.refuse(f"{show(file)} cannot be read: no such file")
-        with (folder / file).open("rb") as source:
-            data = source.read(LARGEST + 1)
+        data = None
+        # Another kind of file, such as a device, may never end.
+        if (folder / file).is_file():
+            with (folder / file).open("rb") as source:
+                data = source.read(LARGEST + 1)
     except OSError as error:
         raise mistakes.refuse(f"{show(file)} cannot be read: {error.strerror}") from None
     except ValueError:
         raise mistakes.refuse(f"got {show(file)}, expected the name of a file") from None
+    if data is None:
+        raise mistakes.refuse(f"{show(file)} cannot be read: no such file")
     if len(data) > LARGEST:
         most = f"{LARGEST // 2**20} MiB"
         raise mistakes.refuse(f"{show(file)}: got more than {most}, expected at most that")
