@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from marqueue import load, run
 from marqueue.errors import ScenarioError
+from marqueue.reports.run_report import write_report
+from marqueue.results.congested_links import congested_links
 from marqueue.scenario import Graph, Scenario, compile, from_dict
 from marqueue.scenario.class_parts import ClassParts
 from marqueue.scenario.network_file.distance import EARTH, fibre_delay, great_circle
@@ -86,6 +88,22 @@ def refusal(path: Path, *overrides: str) -> str:
     with pytest.raises(ScenarioError) as error:
         load(path, overrides)
     return str(error.value)
+
+
+def test_the_example_runs_and_shows_its_most_congested_links(tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "scenarios" / "backbone" / "backbone.toml"
+    changes = ["duration=1.5 s", "warmup=0.5 s", "replications=1", "sample=0 s"]
+    result = run(load(example, changes))
+    assert len(result.links) == 48
+    lost = {name: result.link(name).figures()["drops"].mean for name in result.links}
+    shown = congested_links(result, 5)
+    assert min(lost[name] for name in shown) >= sorted(lost.values())[-5]
+    table = result.table()
+    assert list(table.columns) == list(shown)
+    assert "43 more are in the files" in table.caption
+    write_report(result, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "codel at 48 links" in page
 
 
 def test_lines_of_latencies_become_links_in_both_directions(tmp_path: Path) -> None:
