@@ -42,6 +42,8 @@ class LinkTables:
 
 def _rows_by_link(table: pa.Table) -> dict[str, Any]:
     """The numbers of the rows of each link, in their order."""
+    if table.num_rows == 0:
+        return {}
     encoded = table["link"].combine_chunks()
     if not isinstance(encoded, pa.DictionaryArray):
         encoded = encoded.dictionary_encode()
