@@ -184,11 +184,9 @@ def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMe
         lines = [f"one replication: {batches_sentence(from_batches)}"]
     else:
         lines = ["one replication: no confidence intervals"]
-    more = len(result.links) - MOST_LINK_COLUMNS
+    more = len(result.links) - _link_columns(result)
     if more > 0:
-        lines.append(
-            f"{MOST_LINK_COLUMNS} links, with {CONGESTION}; {more:,} more are in the files"
-        )
+        lines.append(f"{FEW_LINK_COLUMNS} links, with {CONGESTION}; {more:,} more are in the files")
     return "\n".join([*lines, *provenance_remarks(result)])
 
 
