@@ -243,6 +243,7 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
         0 => TrafficKind::Poisson {
             transport: index(u, transports)?,
             routes: route_links(u, routes)?,
+            weights: one_of(u, &[&[][..], &[1.0], &[0.5, 2.0]])?.to_vec(),
             rate: per_second(u)?,
             start,
             stop: Time(ns(u)?),

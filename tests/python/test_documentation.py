@@ -19,6 +19,7 @@ import ast
 import json
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ OTHER_PROGRAMS = {
 }
 MARKS = {
     "sh": r"|run",
-    "toml": r"|\S+\.toml|fragment( of [\w-]+)?",
+    "toml": r"|\S+\.toml|fragment( of [\w/-]+)?",
     "python": r"|as root|\S+\.py",
     "csv": r"\S+\.csv",
     "text": "",
@@ -133,6 +134,8 @@ def test_commands_are_understood(block: Block) -> None:
 def test_scenarios_load(block: Block, tmp_path: Path) -> None:
     for other in blocks(block.page):
         _save(other, tmp_path)
+    for network in (ROOT / "scenarios").glob("*/*.graphml"):
+        shutil.copy(network, tmp_path)
     for scenario in scenarios_of(block):
         (tmp_path / "scenario.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
         load(tmp_path / "scenario.toml")

@@ -295,12 +295,15 @@ pub enum TrafficKind {
         #[serde(default)]
         sample_cwnd: bool,
     },
-    /// TCP flows that arrive as a Poisson process, each on a route drawn uniformly.
+    /// TCP flows that arrive as a Poisson process, each on a random route.
     Poisson {
         /// Index into [`Plan::transports`].
         transport: usize,
         /// Indices into [`Plan::routes`].
         routes: Vec<usize>,
+        /// The probability of each route in proportion; all are equal if it is empty.
+        #[serde(default)]
+        weights: Vec<f64>,
         /// Flows a second.
         rate: f64,
         /// Start of the process.

@@ -266,12 +266,18 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             expect(first.packets > 0, "first", "got 0 packets, expected at least 1")?;
             in_run(first.lasts, "first_lasts")
         }
-        TrafficKind::Poisson { transport, routes, rate, size, law, .. } => {
+        TrafficKind::Poisson { transport, routes, weights, rate, size, law, .. } => {
             transport_exists(*transport)?;
             expect(
                 !routes.is_empty() && routes.iter().all(has_reverse),
                 "routes",
                 "expected existing routes with a reverse part",
+            )?;
+            expect(
+                weights.is_empty()
+                    || (weights.len() == routes.len() && weights.iter().all(|w| w.is_finite() && *w > 0.0)),
+                "weights",
+                "expected a number above 0 for each route",
             )?;
             arrivals(*rate, "flows")?;
             if let FlowSizes::Pareto { shape } = law {

@@ -128,7 +128,8 @@ impl Routes {
         };
         let flow_links = (0..plan.links.len()).filter(|&l| plan.links[l].per_flow.is_some()).map(|l| l as u32);
         let mut routes = Routes { stages: Vec::new(), first: Vec::new(), lead, flow_links: flow_links.collect() };
-        for (route, at_once) in plan.routes.iter().zip(acks_at_once) {
+        let has_external = has_external(plan);
+        for ((route, at_once), has_external) in plan.routes.iter().zip(acks_at_once).zip(has_external) {
             routes.first.push(routes.stages.len() as u32);
             let stages = |links: &[usize]| -> Vec<Stage> {
                 links.iter().flat_map(|&l| [Some(stage(l)), pipe_stage(l)]).flatten().collect()
@@ -143,7 +144,7 @@ impl Routes {
             };
             routes.stages.push(match is_chained {
                 true => Stage::ReceiveChained,
-                false if has_external(plan, routes.first.len() - 1) => Stage::ReceiveOrHandOut,
+                false if has_external => Stage::ReceiveOrHandOut,
                 false => Stage::Receive,
             });
             routes.stages.extend(stages(&route.reverse));
@@ -167,18 +168,27 @@ impl Routes {
     }
 }
 
-/// Do the receivers of some flows on this route lie outside?
-fn has_external(plan: &Plan, r: usize) -> bool {
-    plan.traffic.iter().any(|traffic| match &traffic.kind {
-        TrafficKind::Tcp { transport, route, .. } => *route == r && plan.transports[*transport].stack.is_some(),
-        TrafficKind::Poisson { transport, routes, .. } => {
-            routes.contains(&r) && plan.transports[*transport].stack.is_some()
+/// For each route, whether the receivers of some flows lie outside.
+fn has_external(plan: &Plan) -> Vec<bool> {
+    let mut external = vec![false; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match &traffic.kind {
+            TrafficKind::Tcp { transport, route, .. } => {
+                external[*route] |= plan.transports[*transport].stack.is_some();
+            }
+            TrafficKind::Poisson { transport, routes, .. } => {
+                for &route in routes {
+                    external[route] |= plan.transports[*transport].stack.is_some();
+                }
+            }
+            TrafficKind::Quic(quic) => external[quic.route] = true,
+            TrafficKind::Cbr { .. }
+            | TrafficKind::Paced { .. }
+            | TrafficKind::Packets { .. }
+            | TrafficKind::Media(_) => {}
         }
-        TrafficKind::Quic(quic) => quic.route == r,
-        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } | TrafficKind::Media(_) => {
-            false
-        }
-    })
+    }
+    external
 }
 
 /// For each route, whether all its receivers acknowledge every segment at once.

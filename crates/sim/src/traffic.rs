@@ -25,8 +25,8 @@ pub enum ArrivalKind {
     Flows {
         /// Index into the plan's transports.
         transport: u32,
-        /// Indices into the plan's routes.
-        routes: Vec<u32>,
+        /// Its route.
+        routes: RandomRoute,
         /// Packets a flow, in the mean.
         size: u32,
         /// Distribution of that.
@@ -45,12 +45,45 @@ pub enum ArrivalKind {
     },
 }
 
+/// The distribution of the route of a flow.
+#[derive(Clone, Debug)]
+pub struct RandomRoute {
+    /// Indices into the plan's routes.
+    routes: Vec<u32>,
+    /// The sum of the weights up to each route; empty if all routes are equally likely.
+    sums: Vec<f64>,
+}
+
+impl RandomRoute {
+    fn new(routes: &[usize], weights: &[f64]) -> RandomRoute {
+        let add = |sum: &mut f64, weight: &f64| {
+            *sum += weight;
+            Some(*sum)
+        };
+        RandomRoute {
+            routes: routes.iter().map(|&r| r as u32).collect(),
+            sums: weights.iter().scan(0.0, add).collect(),
+        }
+    }
+
+    /// Draws a route.
+    pub fn draw(&self, rng: &mut Rng) -> u32 {
+        let Some(total) = self.sums.last() else {
+            return self.routes[rng.below(self.routes.len() as u32) as usize];
+        };
+        let at = rng.uniform() * total;
+        let i = self.sums.partition_point(|&sum| sum <= at);
+        // Rounding may give the total itself.
+        self.routes[i.min(self.routes.len() - 1)]
+    }
+}
+
 impl Arrivals {
     /// The arrival process of a traffic group, if it has one. `packet_flow` is the flow slot of its packets.
     pub fn new(plan: &TrafficPlan, group: u32, seed: u64, packet_flow: u32) -> Option<Arrivals> {
         let (rate, start, stop, kind) = match &plan.kind {
-            TrafficKind::Poisson { transport, routes, rate, start, stop, size, law } => {
-                let routes = routes.iter().map(|&r| r as u32).collect();
+            TrafficKind::Poisson { transport, routes, weights, rate, start, stop, size, law } => {
+                let routes = RandomRoute::new(routes, weights);
                 (
                     *rate,
                     *start,

@@ -111,6 +111,7 @@ fn flows_of_a_poisson_process_complete() {
     let kind = TrafficKind::Poisson {
         transport: 0,
         routes: vec![0, 1],
+        weights: Vec::new(),
         rate: 10.0,
         start: secs(5.0),
         stop: secs(25.0),

@@ -91,6 +91,7 @@ fn late_process(plan: &mut Plan) {
     let kind = TrafficKind::Poisson {
         transport: 0,
         routes: vec![0, 1],
+        weights: Vec::new(),
         rate: 10.0,
         start: secs(11.0),
         stop: secs(12.0),

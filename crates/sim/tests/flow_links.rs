@@ -116,6 +116,7 @@ fn finite_flows_draw_their_own_delays() {
     let kind = TrafficKind::Poisson {
         transport: 0,
         routes: vec![0],
+        weights: Vec::new(),
         rate: 40.0,
         start: Time::ZERO,
         stop: secs(6.0),

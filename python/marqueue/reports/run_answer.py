@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from marqueue.reports.builder import Cell
 from marqueue.results import FLOW_FIGURES, LINK_FIGURES
 from marqueue.results.summary import batched_figures
-from marqueue.statistics.estimates import Estimate
+from marqueue.statistics.estimates import Estimate, Floats
 
 if TYPE_CHECKING:
     from marqueue.results import Result
@@ -21,13 +21,15 @@ def busiest(result: Result) -> str | None:
     has no queue."""
     return max(
         result.links,
-        key=lambda name: _sortable(result.link(name).figures()["utilization"].mean),
+        key=lambda name: _sortable(result.link(name).values("utilization")),
         default=None,
     )
 
 
-def _sortable(value: float) -> float:
-    return value if value == value else -1.0
+def _sortable(values: Floats) -> float:
+    """The mean, and less than any where nothing was measured."""
+    mean = float(values.mean()) if len(values) else -1.0
+    return mean if mean == mean else -1.0
 
 
 def highlights(result: Result) -> list[tuple[str, Cell, str]]:
@@ -35,7 +37,7 @@ def highlights(result: Result) -> list[tuple[str, Cell, str]]:
     name = busiest(result)
     out: list[tuple[str, Cell, str]] = []
     if name is not None:
-        figures = result.link(name).figures() | batched_figures(result).get(name, {})
+        figures = result.link(name).figures() | batched_figures(result, [name]).get(name, {})
         out += [(f.label, f.shown(figures), f.unit) for f in LINK_FIGURES if f.name in OF_LINK]
     if not result.provenance.command:
         flows = result.traffic()

@@ -11,6 +11,7 @@ import numpy as np
 from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import over_replications, replication_choice
 from marqueue.reports.run_answer import busiest
+from marqueue.results.congested_links import congested_links
 from marqueue.results.distributions import delay_distribution, queue_distribution
 from marqueue.results.flows import Flows
 from marqueue.results.quantities import SERIES_LABELS, axis_label, series_label, shown_unit
@@ -20,7 +21,7 @@ from marqueue.statistics.estimates import Floats, ecdf
 if TYPE_CHECKING:
     from marqueue.results import Result, ResultData
 
-#: Links with charts; others are only in the tables.
+#: Links with charts, the most congested ones; others are only in the tables.
 MOST_LINKS_DRAWN = 12
 #: Traced flows with charts, and those that are shown at first.
 MOST_SENDERS_DRAWN, SENDERS_SHOWN = 12, 4
@@ -59,7 +60,7 @@ def run_charts(result: Result) -> list[Chart]:
 
 def run_choices(result: Result) -> list[Choice]:
     """What a reader chooses among: links, replications, traced flows."""
-    links = result.links[:MOST_LINKS_DRAWN]
+    links = list(congested_links(result, MOST_LINKS_DRAWN))
     first = busiest(result)
     flows = list(_traced(result).values())
     return [
@@ -90,7 +91,7 @@ def _over_time(result: Result) -> Iterator[Chart]:
     """A chart for each series of links. The queue in bytes is left to the tables."""
     if not result.plan["sample"]:
         return
-    links = [result.link(name) for name in result.links[:MOST_LINKS_DRAWN]]
+    links = [result.link(name) for name in congested_links(result, MOST_LINKS_DRAWN)]
     names = dict.fromkeys(name for link in links for name in link.units)
     for name in names:
         having = [link for link in links if name in link.units]
@@ -258,7 +259,7 @@ def _distributions(result: Result) -> Iterator[Chart]:
         return
     windows: list[int | None] = list(result.measured) if len(result.measured) > 1 else [None]
     queues, delays = [], []
-    for name in result.links[:MOST_LINKS_DRAWN]:
+    for name in congested_links(result, MOST_LINKS_DRAWN):
         for w in windows:
             share = queue_distribution(result, name, w)
             begin, end = result.span(w)
@@ -343,7 +344,9 @@ def _of_flows(result: Result) -> Iterator[Chart]:
 
 def _shares(result: Result) -> Iterator[Chart]:
     """Shares of the capacity of CPUs and links by group of traffic, in scenarios with a CPU."""
-    shares = {name: result.link(name).shares() for name in result.links}
+    shares = {
+        name: result.link(name).shares() for name in congested_links(result, MOST_LINKS_DRAWN)
+    }
     groups = list(next(iter(shares.values()), {}))
     if not groups:
         return

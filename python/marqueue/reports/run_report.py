@@ -19,18 +19,21 @@ from marqueue.results import (
     Figure,
     Result,
 )
+from marqueue.results.congested_links import CONGESTION, congested_links
 from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.result_warnings import listed, result_warnings
+from marqueue.results.result_warnings import MOST_LISTED, listed, result_warnings
 from marqueue.results.summary import batched_figures, batches_sentence
 from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from marqueue.results.optimum import FairOptimum
 
-#: Groups or classes of flows in columns; if there are more, each has a row.
+#: Links, groups or classes of flows in columns; if there are more, each has a row.
 MOST_COLUMNS = 12
+#: The file with the figures of every link.
+WINDOWS = "windows.parquet beside this page"
 
 
 def write_report(result: Result, path: str | os.PathLike[str]) -> Path:
@@ -85,7 +88,7 @@ def _caption(result: Result) -> str:
         else "",
         "Grey: warm-up." if result.warmup else "",
         f"One sample is {time(result.plan['sample'])}." if result.plan["sample"] else "",
-        f"{len(result.links) - MOST_LINKS_DRAWN} more links are only in the tables."
+        f"{MOST_LINKS_DRAWN} links, with {CONGESTION}; the others are only in the tables."
         if len(result.links) > MOST_LINKS_DRAWN
         else "",
     ]
@@ -109,28 +112,44 @@ def _byline(result: Result) -> str:
 
 def _links(page: Report, result: Result) -> None:
     page.section("Links", folded=True)
-    batched = batched_figures(result)
-    figures = [result.link(name).figures() | batched.get(name, {}) for name in result.links]
+    names = congested_links(result, MOST_LISTED)
+    batched = batched_figures(result, names)
+    figures = {name: result.link(name).figures() | batched.get(name, {}) for name in names}
     spread = f" There is one replication: {batches_sentence(batched)}." if batched else ""
-    page.table(
-        ["", *result.links],
-        _rows(LINK_FIGURES, figures),
+    more = len(result.links) - len(names)
+    chosen = f" {len(names)} links, with {CONGESTION}; {more:,} more are in {WINDOWS}."
+    _by_link(
+        page,
+        _rows(LINK_FIGURES, list(figures.values())),
+        names,
         "Over the measured time. The queue is a time average without the packet in transmission. "
         "The queueing delay is from arrival to the start of the transmission. The delay "
         "variation is the mean absolute difference between the delays of consecutive packets "
-        f"(RFC 3393).{spread}",
+        f"(RFC 3393).{spread}{chosen if more else ''}",
     )
     for of, heading in (("drops", "Packets dropped"), ("marks", "Packets marked")):
-        reasons = {name: result.link(name).reasons(of) for name in result.links}
-        names = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
-        rows: list[list[Cell]] = [
-            [r, *(reasons[name].get(r) for name in result.links)] for r in names
-        ]
+        reasons = {name: result.link(name).reasons(of) for name in names}
+        found = sorted({r for each in reasons.values() for r, e in each.items() if e.mean > 0})
+        rows: list[list[Cell]] = [[r, *(reasons[name].get(r) for name in names)] for r in found]
         if rows:
-            page.table(["Reason", *result.links], rows, f"{heading}, by reason.")
-    for name in result.links:
+            _by_link(page, rows, names, f"{heading}, by reason.", "Reason")
+    for name in names:
         if said := result.link(name).tc:
             page.code(said[0].rstrip(), f"tc -s at {name}, at the end of replication 1.")
+
+
+def _by_link(
+    page: Report, rows: list[list[Cell]], links: Sequence[str], caption: str, head: str = ""
+) -> None:
+    """Adds a table with a column for each link; if there are too many, with a row for each."""
+    if len(links) <= MOST_COLUMNS:
+        page.table([head, *links], rows, caption)
+        return
+    columns = [str(row[0]) for row in rows]
+    turned: list[list[Cell]] = [
+        [name, *(row[i] for row in rows)] for i, name in enumerate(links, start=1)
+    ]
+    page.table(["Link", *columns], turned, caption)
 
 
 def _share(share: float | None) -> Cell:
@@ -152,7 +171,7 @@ def _optimum_sentences(optimum: FairOptimum | str | None) -> str:
 
 def _shares(page: Report, result: Result) -> None:
     """Adds the shares of CPUs and links by group of traffic, in scenarios with CPUs."""
-    shares = {name: result.link(name).shares() for name in result.links}
+    shares = {name: result.link(name).shares() for name in congested_links(result, MOST_COLUMNS)}
     groups = list(next(iter(shares.values()), {}))
     if not groups:
         return
@@ -188,9 +207,10 @@ def _pipes(page: Report, result: Result) -> None:
     """Adds the impairments of links."""
     if not result.pipes:
         return
-    page.table(
-        ["", *result.pipes],
-        _rows(PIPE_FIGURES, [result.pipe(name).figures() for name in result.pipes]),
+    _by_link(
+        page,
+        _rows(PIPE_FIGURES, [result.pipe(name).figures() for name in listed(result.pipes)]),
+        listed(result.pipes),
         "Impaired links over the measured time, on the wire behind queue and transmitter. These "
         "losses are not part of the losses of queues.",
     )
@@ -267,7 +287,7 @@ def _windows(page: Report, result: Result) -> None:
     page.section("Windows", folded=True)
     spans = [result.span(w) for w in result.measured]
     heads = ["", *(f"{begin:g} to {end:g} s" for begin, end in spans)]
-    for name in result.links:
+    for name in congested_links(result, MOST_COLUMNS):
         link = [result.link(name).figures(w) for w in result.measured]
         page.table(heads, _rows(LINK_FIGURES, link), f"Link {name}.")
     flows = [result.traffic(w) for w in result.measured]

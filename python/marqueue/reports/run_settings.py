@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -14,7 +15,13 @@ from marqueue.reports.builder import Cell, Report
 from marqueue.reports.reproduction_command import run_command
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
-from marqueue.results.result_warnings import MOST_LISTED, has_spread_rtts, listed, route_rtts
+from marqueue.results.result_warnings import (
+    MOST_LISTED,
+    has_spread_rtts,
+    listed,
+    named,
+    route_rtts,
+)
 from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.scenario.program import DIGEST, known_declarations
@@ -30,6 +37,10 @@ MADE = (
     "replications",
 )
 
+#: Links of which each has a table of its AQM's parameters.
+MOST_TABLES = 12
+#: Round-trip times that are listed.
+MOST_TIMES = 24
 SCENARIO = "scenario.toml"
 #: Scenarios with more characters are not included in the page.
 LARGEST_SCENARIO = 200_000
@@ -46,14 +57,16 @@ def asked(page: Report, result: Result) -> None:
         {
             "Topology": str(topology["kind"]),
             "Duration": f"{result.edges[-1]:g} s, of which {result.warmup:g} s are warm-up",
-            "Round-trip propagation": ", ".join(time(rtt * 1e9) for rtt in rtts) + spread,
+            "Round-trip propagation": _times(rtts) + spread,
             "Time series": f"every {time(plan['sample'])}" if plan["sample"] else "none",
         }
     )
     columns = ["Link", "Rate", "Delay", "Buffer", "AQM", "Signal"]
-    page.table(columns, [_link_row(result.link(name).plan) for name in result.links])
+    links, many = listed(result.links), len(result.links) > MOST_LISTED
+    caption = f"Links{rest(result.links, SCENARIO)}" if many else ""
+    page.table(columns, [_link_row(result.link(name).plan) for name in links], caption, folded=many)
     if result.pipes:
-        rows = [_pipe_row(result.pipe(name).plan) for name in result.pipes]
+        rows = [_pipe_row(result.pipe(name).plan) for name in listed(result.pipes)]
         page.table(["Link", "Rate", "Delay", "Impairments"], rows)
     cpus = [link for link in plan["links"] if link.get("cpu")]
     if cpus:
@@ -66,6 +79,13 @@ def asked(page: Report, result: Result) -> None:
     traffic = result.scenario["traffic"]
     caption = f"Groups of traffic{rest(traffic, SCENARIO)}" if len(traffic) > MOST_LISTED else ""
     page.table(columns, [_traffic_row(t) for t in listed(traffic)], caption, folded=bool(caption))
+
+
+def _times(rtts: Sequence[float]) -> str:
+    """Increasing times in s, each or their range."""
+    if len(rtts) <= MOST_TIMES:
+        return ", ".join(time(rtt * 1e9) for rtt in rtts)
+    return f"{time(rtts[0] * 1e9)} to {time(rtts[-1] * 1e9)}, {len(rtts):,} values"
 
 
 def rest(names: Sequence[Any], file: str) -> str:
@@ -174,12 +194,25 @@ def _in_words(value: object) -> str:
     return str(value)
 
 
+def _alike(result: Result) -> list[tuple[Mapping[str, Any], list[str]]]:
+    """The queues of all links with their names; those with one AQM and one setting are together
+    where links are too many for a table each."""
+    queues = [(name, result.link(name).plan["queue"]) for name in result.links]
+    if len(queues) <= MOST_TABLES:
+        return [(queue, [name]) for name, queue in queues]
+    found: dict[str, tuple[Mapping[str, Any], list[str]]] = {}
+    for name, queue in queues:
+        key = json.dumps([queue["policy"], queue.get("router")], sort_keys=True)
+        found.setdefault(key, (queue, []))[1].append(name)
+    return list(found.values())[:MOST_LISTED]
+
+
 def settings(page: Report, result: Result) -> None:
     """Adds every parameter of AQMs and transports, and where its value comes from."""
     page.section("Effective settings", folded=True)
-    for name in result.links:
-        queue = result.link(name).plan["queue"]
-        title = f"{queue['policy']['name']} at {name}"
+    for queue, names in _alike(result):
+        where = names[0] if len(names) == 1 else f"{len(names):,} links: {named(names)}"
+        title = f"{queue['policy']['name']} at {where}"
         if queue.get("router"):
             page.table(("Kernel", "tc"), _told(queue["router"]), title)
             continue

@@ -12,6 +12,7 @@ from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
 from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
 from marqueue.results.link import Link
+from marqueue.results.link_tables import LinkTables
 from marqueue.results.media import MEDIA_FIGURES, frame_sets
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
@@ -73,7 +74,8 @@ class ResultData(Timeline):
 
     @cached_property
     def _links(self) -> dict[str, Link]:
-        return {name: Link(self.plan, self.tables, name, self.measured) for name in self.links}
+        divided = LinkTables(self.plan, self.tables)
+        return {name: Link(divided, name, self.measured) for name in self.links}
 
     def link(self, name: str | None = None) -> Link:
         """One metered link; the name may be omitted if there is only one.

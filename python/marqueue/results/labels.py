@@ -54,10 +54,15 @@ class RouteClasses:
 
 def result_classes(scenario: Mapping[str, Any]) -> RouteClasses:
     """The classes of results, by route."""
-    names = class_names(scenario)
-    spread = set(spread_classes(Scenario.model_validate(scenario)))
-    routes = route_classes(scenario)
-    first = [names.index(quarter_names(n)[0] if n in spread else n) for n in routes]
+    checked = Scenario.model_validate(scenario)
+    spread = set(spread_classes(checked))
+    parts = [
+        quarter_names(name) if name in spread else [name] for name in scenario_class_names(checked)
+    ]
+    names = [part for each in parts for part in each]
+    index = {name: i for i, name in reversed(list(enumerate(names)))}
+    routes = scenario_route_classes(checked)
+    first = [index[quarter_names(n)[0] if n in spread else n] for n in routes]
     return RouteClasses(names, first, [len(QUARTERS) if n in spread else 1 for n in routes])
 
 

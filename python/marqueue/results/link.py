@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from marqueue.results.rows import rows_where
+from marqueue.results.link_tables import LinkTables
 from marqueue.results.tables import (
     COUNTERS,
     SERIES,
@@ -26,29 +26,19 @@ FIGURES = {f.name: f for f in LINK_FIGURES}
 class Link:
     """The measurements of one link in all replications and windows."""
 
-    def __init__(
-        self, plan: Mapping[str, Any], data: Mapping[str, pa.Table], name: str, measured: range
-    ) -> None:
+    def __init__(self, tables: LinkTables, name: str, measured: range) -> None:
         self.name = name
         #: The link's entry in the plan: rate in bit/s, delay in ns, queue with policy and limit.
-        self.plan: Mapping[str, Any] = next(e for e in plan["links"] if e["name"] == name)
+        self.plan: Mapping[str, Any] = tables.entries[name]
         self.measured = measured
-        self._boundaries: Sequence[int] = plan["boundaries"]
-        is_alone = sum(1 for entry in plan["links"] if entry.get("queue")) == 1
-        self._data = {
-            table: data[table] if is_alone else rows_where(data[table], "link", name)
-            for table in (
-                "series",
-                "windows",
-                "queue_histogram",
-                "delay_histogram",
-                "shares",
-                "qdiscs",
-            )
-            if table in data
-        }
+        self._boundaries: Sequence[int] = tables.boundaries
+        self._tables = tables
         #: The unit of its work: bits, or cycles of a CPU.
         self.unit = "cycles" if self.plan.get("cpu") else "bits"
+
+    @cached_property
+    def _data(self) -> dict[str, pa.Table]:
+        return self._tables.of(self.name)
 
     @property
     def replications(self) -> int:

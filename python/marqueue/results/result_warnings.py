@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from marqueue.results.congested_links import CONGESTION
 from marqueue.results.data import ResultData
 from marqueue.scenario import Scenario, scenario_warnings
 from marqueue.scenario.parameters import resolved_tcp
 
 T = TypeVar("T")
 
-#: Groups or classes in the summary and the report; each takes 4 kB in the summary.
+#: Links, groups or classes in the summary and the report; each takes 4 kB in the summary.
 MOST_LISTED = 256
 #: Names listed in a sentence.
 MOST_NAMED = 8
@@ -26,7 +27,13 @@ def listed(names: Sequence[T]) -> Sequence[T]:
 
 
 def _unlisted(result: ResultData) -> Iterator[str]:
-    """Sentences about groups and classes that are not listed, and where their figures are."""
+    """Sentences about links, groups and classes that are not listed, and where their figures
+    are."""
+    if len(result.links) > MOST_LISTED:
+        yield (
+            f"{len(result.links):,} links: figures are listed for {MOST_LISTED}, with "
+            f"{CONGESTION}. windows.parquet has those of every link."
+        )
     for names, what, column in (
         (result.groups, "groups of traffic", "group"),
         (result.classes, "classes", "class"),
@@ -40,7 +47,7 @@ def _unlisted(result: ResultData) -> Iterator[str]:
             )
 
 
-def _named(names: Sequence[str]) -> str:
+def named(names: Sequence[str]) -> str:
     """The names, or the first of them and the number of others."""
     more = len(names) - MOST_NAMED
     if more <= 0:
@@ -93,7 +100,7 @@ def result_warnings(result: ResultData) -> list[str]:
         )
     together = _together(result)
     if together:
-        out.append(f"Flows start at the same instant (jitter 0): {_named(together)}.")
+        out.append(f"Flows start at the same instant (jitter 0): {named(together)}.")
     if _one_way(plan):
         out.append(
             "One-way traffic: no data shares the path of the acknowledgements, so they are neither "
@@ -103,13 +110,13 @@ def result_warnings(result: ResultData) -> list[str]:
     if misread:
         out.append(
             "DRQ reads ECT as its state 10, which means that another resource is congested, and "
-            f"marks these groups too often: {_named(misread)}. "
+            f"marks these groups too often: {named(misread)}. "
             'Expected ecn_field = "initial" with ecn.'
         )
     unmanaged = _without_queue(result)
     if unmanaged:
         out.append(
-            f"TCP flows without a managed queue on their route: {_named(unmanaged)}. The queue of "
+            f"TCP flows without a managed queue on their route: {named(unmanaged)}. The queue of "
             "a wire is neither limited nor measured."
         )
     unfinished = _unfinished(result)

@@ -13,6 +13,7 @@ from marqueue.results.columns import Raw
 from marqueue.results.flow_table import flows_table
 from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
+from marqueue.results.link_tables import LinkTables
 from marqueue.results.subject import Subject
 from marqueue.scenario import Scenario, compile
 
@@ -44,7 +45,8 @@ def _windows(
         "queue_histogram": tables.queue_histogram_table(plan, raws),
         "delay_histogram": tables.delay_histogram_table(plan, raws),
     }
-    return {name: Link(plan, data, name, measured).windows() for name in links}
+    divided = LinkTables(plan, data)
+    return {name: Link(divided, name, measured).windows() for name in links}
 
 
 def _flows(

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from marqueue.results.congested_links import CONGESTION, congested_links
 from marqueue.results.data import CONFIDENCE, ResultData
 from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.result_warnings import listed, provenance_remarks, result_warnings
+from marqueue.results.result_warnings import (
+    MOST_LISTED,
+    listed,
+    provenance_remarks,
+    result_warnings,
+)
 from marqueue.results.summary_table import SummaryTable
 from marqueue.results.window import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
@@ -21,6 +27,8 @@ if TYPE_CHECKING:
     from marqueue.results.fluid_overlay import Overlay
     from marqueue.results.optimum import FairOptimum
 
+#: Links in columns of the table in the terminal; if there are more, so many of the most congested.
+MOST_LINK_COLUMNS, FEW_LINK_COLUMNS = 12, 5
 #: The figures in the terminal; the summary and the report have all figures.
 SHORT_LINK = (
     "utilization",
@@ -67,7 +75,9 @@ def _part(result: ResultData, window: int | None) -> dict[str, Any]:
     media = {g: _plain(result.media(window, group=g)) for g in listed(result.media_groups)}
     return {
         **_span(result, window),
-        "links": {name: _link(result, name, window) for name in result.links},
+        "links": {
+            name: _link(result, name, window) for name in congested_links(result, MOST_LISTED)
+        },
         **({"pipes": pipes} if pipes else {}),
         **({"media": media} if media else {}),
         "flows": _plain(result.traffic(window)),
@@ -118,16 +128,17 @@ def optimum_as_dict(optimum: FairOptimum | str) -> dict[str, Any]:
 def table(result: ResultData) -> SummaryTable:
     """The main figures over the measured time."""
     begin, end = result.span()
-    from_batches = batched_figures(result)
-    links = [result.link(name).figures() | from_batches.get(name, {}) for name in result.links]
-    pipes = {name: result.pipe(name).figures() for name in result.pipes}
-    shares = [result.link(name).shares() for name in result.links]
+    names = congested_links(result, _link_columns(result))
+    from_batches = batched_figures(result, names)
+    links = [result.link(name).figures() | from_batches.get(name, {}) for name in names]
+    pipes = {name: result.pipe(name).figures() for name in listed(result.pipes)}
+    shares = [result.link(name).shares() for name in names]
     media = result.media()
     flows = result.traffic()
     return SummaryTable(
         title=f"{result.name}{' (partial)' * result.partial}: {begin:g} to {end:g} s, "
         f"{result.replications} replication{'s' * (result.replications != 1)}",
-        columns=result.links,
+        columns=names,
         sections=[
             [
                 (figure.title, *(str(figure.shown(each)) for each in links))
@@ -159,6 +170,12 @@ def table(result: ResultData) -> SummaryTable:
     )
 
 
+def _link_columns(result: ResultData) -> int:
+    """Links that the table has room for."""
+    number = len(result.links)
+    return number if number <= MOST_LINK_COLUMNS else FEW_LINK_COLUMNS
+
+
 def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMeans]]) -> str:
     """The meaning of ±, and remarks."""
     if result.replications > 1:
@@ -167,10 +184,13 @@ def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMe
         lines = [f"one replication: {batches_sentence(from_batches)}"]
     else:
         lines = ["one replication: no confidence intervals"]
+    more = len(result.links) - _link_columns(result)
+    if more > 0:
+        lines.append(f"{FEW_LINK_COLUMNS} links, with {CONGESTION}; {more:,} more are in the files")
     return "\n".join([*lines, *provenance_remarks(result)])
 
 
-def batched_figures(result: ResultData) -> dict[str, dict[str, BatchMeans]]:
+def batched_figures(result: ResultData, links: Sequence[str]) -> dict[str, dict[str, BatchMeans]]:
     """Intervals of the mean queue and the utilization of a single replication, by link and figure.
 
     They are left out if there are too few samples or the batch means are correlated. The mean is
@@ -182,7 +202,7 @@ def batched_figures(result: ResultData) -> dict[str, dict[str, BatchMeans]]:
     if (end - begin) * 1e9 / result.plan["sample"] < BATCHES * BATCH_SAMPLES:
         return {}
     out: dict[str, dict[str, BatchMeans]] = {}
-    for name in result.links:
+    for name in links:
         link = result.link(name)
         figures = link.figures()
         for figure, series in BATCHED.items():

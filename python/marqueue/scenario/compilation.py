@@ -60,6 +60,11 @@ class Compilation:
         return transport.wire_bytes if transport else 0
 
     @cached_property
+    def usual_packet(self) -> int:
+        """The size of the data packets of the first group."""
+        return self.packet(self.scenario.traffic[0])
+
+    @cached_property
     def group_names(self) -> list[str]:
         """The name of each group."""
         return group_names(self.scenario.traffic)

@@ -137,6 +137,35 @@ Buffer = Annotated[
 """Packets or bytes."""
 
 
+def _read_default_buffer(value: object) -> Packets | Size | Duration:
+    if isinstance(value, Duration):
+        return _above_zero(value)
+    try:
+        return _above_zero(Duration.parse(value))
+    except ValueError:
+        return _read_buffer(value)
+
+
+DefaultBuffer = Annotated[
+    Packets | Size | Duration,
+    PlainValidator(_read_default_buffer),
+    PlainSerializer(str),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {
+                    "type": "string",
+                    "pattern": kind.dimension.pattern,
+                    "examples": [kind.dimension.example],
+                }
+                for kind in (Packets, Size, Duration)
+            ]
+        }
+    ),
+]
+"""Packets, bytes, or the time in which a link sends them."""
+
+
 def _read_dscp(value: object) -> str:
     try:
         return read_dscp(value)

@@ -1,59 +1,90 @@
 """From a graph to links and classes of flows, which take the routes of least propagation delay."""
 
-from heapq import heappop, heappush
 from itertools import pairwise
 
 from marqueue.errors import show, unknown
 from marqueue.scenario.network import Network, OneWay, PerFlow
+from marqueue.scenario.routing import Routing
 from marqueue.scenario.topology import Graph, GraphClass, GraphLink
-from marqueue.units import Duration
+from marqueue.units import Duration, Packets, Rate, Size
 
 NONE = Duration(0)
-
-Edges = dict[str, list[tuple[str, int]]]
-"""The neighbours of each node, each with the link to it."""
 
 
 def expand_graph(net: Network, topology: Graph) -> None:
     """Adds the links and classes of a graph, and its problems."""
-    edges: Edges = {}
+    for key in ("links", "classes"):
+        if not getattr(topology, key):
+            net.refuse(f"topology.{key}", "got a list of 0, expected at least one")
+    for key in ("file", "matrix"):
+        if getattr(topology, key) is not None:
+            expected = "expected it in a scenario that is read from a file or a text"
+            net.refuse(f"topology.{key}", f"got a {key}, {expected}")
+    routing = Routing()
     for i, table in enumerate(topology.links):
-        path = f"topology.links.{i}"
-        if table.from_ == table.to:
-            net.refuse(
-                f"{path}.to", f"got {show(table.to)}, expected a node other than where it begins"
-            )
-        net.refuse_unmanaged(table, path)
-        delay, own = _link_delay(net, table, path)
-        there = net.add(
-            OneWay(
-                table.name,
-                table.rate,
-                delay,
-                path,
-                table,
-                table,
-                trace=table.trace,
-                per_flow=own,
-            )
+        _add_link(net, routing, topology, table, f"topology.links.{i}")
+    if not net.problems:
+        for i, flow_class in enumerate(topology.classes):
+            _add_class(net, routing, flow_class, f"topology.classes.{i}")
+
+
+def _add_link(net: Network, routing: Routing, topology: Graph, given: GraphLink, path: str) -> None:
+    """Adds a link, with the topology's values for what it has not itself, and its reverse
+    direction."""
+    if given.from_ == given.to:
+        message = f"got {show(given.to)}, expected a node other than where it begins"
+        net.refuse(f"{path}.to", message)
+    rate = given.rate or topology.rate
+    if rate is None:
+        net.refuse(f"{path}.rate", f"missing, expected {Rate.dimension.expected}, or topology.rate")
+        rate = Rate(1)
+    if given.delay is None and topology.delay is None:
+        expected = f"{Duration.dimension.expected}, or topology.delay"
+        net.refuse(f"{path}.delay", f"missing, expected {expected}")
+    delay, own = _link_delay(net, given, topology.delay or NONE, path)
+    table = given
+    if own is None and given.buffer is None and topology.buffer is not None:
+        table = given.model_copy(update={"buffer": _in_bytes(topology.buffer, rate)})
+    aqm_path = None
+    if table.buffer is not None and table.aqm is None and topology.aqm is not None:
+        table, aqm_path = table.model_copy(update={"aqm": topology.aqm}), "topology.aqm"
+    net.refuse_unmanaged(table, path)
+    there = net.add(
+        OneWay(
+            table.name,
+            rate,
+            delay,
+            path,
+            table,
+            table,
+            trace=table.trace,
+            per_flow=own,
+            aqm_path=aqm_path,
         )
-        edges.setdefault(table.from_, []).append((table.to, there))
-        edges.setdefault(table.to, [])
-        if table.duplex:
-            name = f"{table.name}/back"
-            alike = table.rate, delay, path
-            back = net.add(
-                OneWay(name, *alike, trace=table.trace, back_of=table.name, per_flow=own)
-            )
-            edges[table.to].append((table.from_, back))
-    for i, flow_class in enumerate(topology.classes):
-        _add_class(net, edges, flow_class, f"topology.classes.{i}")
+    )
+    routing.add(table.from_, table.to, there, delay.base, table.name)
+    if table.duplex:
+        name = f"{table.name}/back"
+        back = net.add(
+            OneWay(name, rate, delay, path, trace=table.trace, back_of=table.name, per_flow=own)
+        )
+        routing.add(table.to, table.from_, back, delay.base, name)
 
 
-def _link_delay(net: Network, table: GraphLink, path: str) -> tuple[Duration, PerFlow | None]:
-    """The delay of a link, the shortest if flows differ, and its law then."""
-    if isinstance(table.delay, Duration):
-        return table.delay, None
+def _in_bytes(buffer: Packets | Size | Duration, rate: Rate) -> Packets | Size:
+    """A buffer; one that is given as a time is what the link sends in it, and at least a byte."""
+    if isinstance(buffer, Duration):
+        return Size(max(round(rate.base * buffer.base / 8e9), 1))
+    return buffer
+
+
+def _link_delay(
+    net: Network, table: GraphLink, usual: Duration, path: str
+) -> tuple[Duration, PerFlow | None]:
+    """The delay of a link, the shortest if flows differ, and its law then. ``usual`` is that of
+    links that have none."""
+    if table.delay is None or isinstance(table.delay, Duration):
+        return usual if table.delay is None else table.delay, None
     net.refuse_extras(table, path, table.trace)
     if table.buffer is not None or table.schedule or table.cpu is not None:
         expected = "one delay for a link with a queue, a schedule or a CPU"
@@ -64,13 +95,13 @@ def _link_delay(net: Network, table: GraphLink, path: str) -> tuple[Duration, Pe
     return table.delay.shortest(NONE), PerFlow(table.delay.plan(NONE, parts=1), table.name)
 
 
-def _add_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None:
+def _add_class(net: Network, routing: Routing, table: GraphClass, path: str) -> None:
     named = {"from": table.from_, "to": table.to} | {
         f"via.{i}": node for i, node in enumerate(table.via)
     }
-    strangers = {key: node for key, node in named.items() if node not in edges}
+    strangers = {key: node for key, node in named.items() if node not in routing}
     for key, node in strangers.items():
-        net.refuse(f"{path}.{key}", unknown(node, sorted(edges)))
+        net.refuse(f"{path}.{key}", unknown(node, sorted(routing.nodes)))
     if strangers:
         return
     stops = [table.from_, *table.via, table.to]
@@ -78,7 +109,7 @@ def _add_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None
     for direction in (stops, stops[::-1]):
         way: list[int] = []
         for start, end in pairwise(direction):
-            leg = _shortest(net.links, edges, start, end)
+            leg = routing.shortest(start, end)
             if not leg:
                 net.refuse(
                     path,
@@ -87,22 +118,4 @@ def _add_class(net: Network, edges: Edges, table: GraphClass, path: str) -> None
                 return
             way += leg
         ways.append(tuple(way))
-    net.add_class(table.name, ways[0], ways[1])
-
-
-def _shortest(links: list[OneWay], edges: Edges, start: str, end: str) -> tuple[int, ...]:
-    """The route of least propagation delay (Dijkstra 1959); ties are broken by the number of links,
-    then by their names. Empty if there is no route."""
-    heap: list[tuple[int, int, tuple[str, ...], str, tuple[int, ...]]] = [(0, 0, (), start, ())]
-    done = set()
-    while heap:
-        delay, hops, names, node, way = heappop(heap)
-        if node == end:
-            return way
-        if node in done:
-            continue
-        done.add(node)
-        for neighbour, link in edges[node]:
-            further = (delay + links[link].delay.base, hops + 1, (*names, links[link].name))
-            heappush(heap, (*further, neighbour, (*way, link)))
-    return ()
+    net.add_class(table.name, ways[0], ways[1], table.weight)

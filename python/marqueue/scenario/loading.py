@@ -11,6 +11,7 @@ from marqueue.scenario.compiler import compile
 from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.delivery_trace import with_traces
 from marqueue.scenario.model import Scenario
+from marqueue.scenario.network_file import names_files, with_network_file
 from marqueue.scenario.problems import problems
 from marqueue.scenario.program import with_programs
 from marqueue.scenario.source_text import origin_of, read_scenario
@@ -55,7 +56,9 @@ def _from_text(
     except ValueError as error:
         raise ScenarioError([Problem("", f"not TOML: {error}")], origin) from None
     try:
+        overrides = list(overrides)
         data = with_traces(with_columns(data, folder, origin), folder, origin)
+        data, overrides = _with_network(data, overrides, folder, origin)
         if complete is not None:
             for override in overrides:
                 data = _override(data, override)
@@ -65,6 +68,24 @@ def _from_text(
     except RecursionError:
         raise ScenarioError([Problem("", TOO_DEEP)], origin) from None
     return from_dict(data, overrides, origin)
+
+
+def _with_network(
+    data: dict[str, Any], overrides: list[str], folder: Path, origin: str
+) -> tuple[dict[str, Any], list[str]]:
+    """The scenario with the network of a file, if it names one, and the overrides that are still to
+    be applied: those of single links and classes, which the file may have."""
+    later = [each for each in overrides if each.lstrip().startswith(_OF_NETWORK)]
+    first = data
+    for override in overrides:
+        if override not in later:
+            first = _override(first, override)
+    if not names_files(first):
+        return data, overrides
+    return with_network_file(first, folder, origin), later
+
+
+_OF_NETWORK = ("topology.links.", "topology.classes.")
 
 
 def from_dict(

@@ -12,7 +12,7 @@ from typing import Any
 from marqueue.errors import Problem
 from marqueue.scenario.cpu import Cpu
 from marqueue.scenario.impairments import Impairments
-from marqueue.scenario.topology import Access, AnyLink, Link, Queue, StarClass
+from marqueue.scenario.topology import Access, Link, LinkKeys, Queue, StarClass
 from marqueue.units import Duration, Rate
 
 
@@ -36,7 +36,7 @@ class OneWay:
     delay: Duration
     path: str
     """The path of its table in the scenario."""
-    table: AnyLink | None = None
+    table: LinkKeys | None = None
     """That table, if it describes the queue and the schedule of this link; None for a wire."""
     impairments: Impairments | None = None
     """Its impairments, if it has any."""
@@ -48,6 +48,8 @@ class OneWay:
     """The CPU that this entry stands for; its rate follows from the traffic."""
     per_flow: PerFlow | None = None
     """Whether each flow has such a link of its own; ``delay`` is then the shortest one."""
+    aqm_path: str | None = None
+    """The path of its AQM in the scenario, if that is not in its table."""
 
     @property
     def managed(self) -> bool:
@@ -64,6 +66,8 @@ class Class:
     reverse: tuple[int, ...]
     spread: bool = False
     """Whether its flows have different propagation delays."""
+    weight: float = 1.0
+    """Its part of a group's flows or rate, relative to other classes."""
 
 
 @dataclass
@@ -98,18 +102,20 @@ class Network:
         self.links.append(link)
         return len(self.links) - 1
 
-    def add_class(self, name: str, forward: Iterable[int], reverse: Iterable[int]) -> None:
+    def add_class(
+        self, name: str, forward: Iterable[int], reverse: Iterable[int], weight: float = 1.0
+    ) -> None:
         """Adds a class of flows over these links and the CPUs in front of them."""
         there, back = self._way(forward), self._way(reverse)
         laws = [each.law for i in (*there, *back) if (each := self.links[i].per_flow)]
         spread = any("constant" not in law for law in laws)
-        self.classes.append(Class(name, there, back, spread))
+        self.classes.append(Class(name, there, back, spread, weight))
 
     def _way(self, links: Iterable[int]) -> tuple[int, ...]:
         steps = ((self.cpus[i], i) if i in self.cpus else (i,) for i in links)
         return tuple(chain.from_iterable(steps))
 
-    def refuse_unmanaged(self, table: AnyLink, path: str) -> None:
+    def refuse_unmanaged(self, table: LinkKeys, path: str) -> None:
         """Records a problem if a table has an AQM but no buffer."""
         if table.buffer is None and table.aqm is not None:
             self.refuse(

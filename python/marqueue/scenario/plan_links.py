@@ -12,7 +12,7 @@ from marqueue.scenario.network import OneWay
 from marqueue.scenario.plan_router import router_entry
 from marqueue.scenario.program import plan_parameters
 from marqueue.scenario.qdisc import is_qdisc
-from marqueue.scenario.topology import AnyLink
+from marqueue.scenario.topology import LinkKeys
 from marqueue.units import Duration, Quantity, Size
 
 RATE_TOLERANCE = 0.01
@@ -42,7 +42,7 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
     if table is None:
         return plan
     if table.buffer is not None:
-        plan["queue"] = _queue(c, index, link.path, table, table.buffer)
+        plan["queue"] = _queue(c, index, link, table, table.buffer)
     previous = Duration(0)
     for i, change in enumerate(table.schedule):
         if not previous < change.at < c.scenario.duration:
@@ -54,12 +54,13 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
         previous = change.at
     plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
     if table.delivery_trace:
-        plan |= _delivery(c, link.path, table)
+        plan |= _delivery(c, link, table)
     return plan
 
 
-def _delivery(c: Compilation, path: str, table: AnyLink) -> Plan:
+def _delivery(c: Compilation, link: OneWay, table: LinkKeys) -> Plan:
     """The times of a delivery trace, and their mean rate in place of the given one."""
+    path = link.path
     times = [time.base for time in table.delivery_trace]
     for i, (one, other) in enumerate(pairwise(times), start=1):
         if one > other:
@@ -70,9 +71,9 @@ def _delivery(c: Compilation, path: str, table: AnyLink) -> Plan:
         c.refuse(f"{path}.{KEY}", "expected at least one time above 0 ms")
         return {}
     mean = mean_rate(times)
-    if abs(table.rate.base - mean) > RATE_TOLERANCE * mean:
+    if abs(link.rate.base - mean) > RATE_TOLERANCE * mean:
         expected = f"the mean rate of the trace, {mean / 1e6:.4g} Mbit/s"
-        c.refuse(f"{path}.rate", f"got {show(str(table.rate))}, expected {expected}")
+        c.refuse(f"{path}.rate", f"got {show(str(link.rate))}, expected {expected}")
     for key, given in (("schedule", table.schedule), ("trace", table.trace)):
         if given:
             c.refuse(f"{path}.{key}", f"got one beside {KEY}, expected one of them")
@@ -82,15 +83,18 @@ def _delivery(c: Compilation, path: str, table: AnyLink) -> Plan:
     return {"rate": mean, "delivery_opportunities": times}
 
 
-def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: Quantity) -> Plan:
+def _queue(
+    c: Compilation, index: int, way: OneWay, table: LinkKeys | Cpu, buffer: Quantity
+) -> Plan:
     """A managed queue."""
+    path = way.path
     aqm = table.aqm or Aqm("droptail")
     queue = f"links.{index}.queue"
     c.origins[queue] = path
-    c.origins[f"{queue}.policy"] = f"{path}.aqm"
+    c.origins[f"{queue}.policy"] = way.aqm_path or f"{path}.aqm"
     c.origins[f"{queue}.limit"] = f"{path}.buffer"
     c.origins[f"{queue}.mean_packet"] = f"{path}.packet"
-    usual = table.packet.base if table.packet else c.packet(c.scenario.traffic[0])
+    usual = table.packet.base if table.packet else c.usual_packet
     is_kernel = is_qdisc(aqm.name)
     params = {} if is_kernel else dict(aqm.params)
     if is_program(aqm.name):
@@ -105,7 +109,7 @@ def _queue(c: Compilation, index: int, path: str, table: AnyLink | Cpu, buffer: 
         c.refuse(f"{path}.aqm", f"got {aqm.name}, expected an AQM of the simulator at a CPU")
     elif is_kernel:
         assert not isinstance(table, Cpu)
-        link = {"buffer": buffer, "signal": table.signal, "packet": usual, "rate": table.rate.base}
+        link = {"buffer": buffer, "signal": table.signal, "packet": usual, "rate": way.rate.base}
         plan["router"] = router_entry(c, path, aqm.name, aqm.params, link)
     return plan
 
@@ -126,7 +130,7 @@ def _cpu(c: Compilation, index: int, link: OneWay, table: Cpu) -> Plan:
         "name": link.name,
         "rate": nominal_rate(table, [takes[i]["density"] for i in _passing(c, index)]),
         "delay": 0,
-        "queue": _queue(c, index, link.path, table, table.buffer),
+        "queue": _queue(c, index, link, table, table.buffer),
         "trace": link.trace,
         "cpu": {
             "clock": table.clock.base,

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from marqueue.errors import show, unknown
+from marqueue.scenario.class_parts import ClassParts
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.dscp import dscp_value
 from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp, Traffic
@@ -24,12 +25,15 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
         _check_sizes(c, path, table)
     if isinstance(table, Tcp | Quic) and table.sample_cwnd and c.scenario.sample.base == 0:
         c.refuse(f"{path}.sample_cwnd", "got true, expected sample above zero with it")
+    weights = [c.net.classes[each].weight for each in classes]
+    parts = ClassParts.of(weights, _count(table))
     common: Plan = {"start": table.start.base, "stop": table.stop.base if table.stop else None}
     if isinstance(table, Poisson):
         kind = {
             **common,
             "transport": _transport_index(c, path, table.transport),
             "routes": routes,
+            **({} if parts.are_equal else {"weights": weights}),
             "rate": table.rate.per_second,
             "stop": (table.stop or c.scenario.duration).base,
             "size": table.size.base,
@@ -38,31 +42,40 @@ def group_entries(c: Compilation, index: int, table: Traffic) -> Iterable[Plan]:
         return [{"name": name, **label, "kind": {"poisson": kind}}]
     groups = []
     for position, (class_, route) in enumerate(zip(classes, routes, strict=True)):
-        kind = common | {"route": route} | _share(c, path, table, position, len(routes))
+        kind = common | {"route": route} | _share(c, path, table, parts, position)
         if kind.get("count") != 0 or kind.get("arrivals"):
             name_here = f"{name}/{c.net.classes[class_].name}"
             groups.append({"name": name_here, **label, "kind": {table.kind: kind}})
     return groups
 
 
+def _count(table: Traffic) -> int | None:
+    """The number of flows of a group; None if it has a rate alone."""
+    if isinstance(table, Poisson | Packets):
+        return None
+    if isinstance(table, Quic):
+        return None if table.arrivals is not None else table.count or 1
+    return table.count
+
+
 def _share(
     c: Compilation,
     path: str,
     table: Tcp | Cbr | Paced | Packets | Quic | Media,
+    parts: ClassParts,
     position: int,
-    classes: int,
 ) -> Plan:
-    """The part of a group in one class; flows are assigned to classes in turn."""
+    """The part of a group in one class."""
     if isinstance(table, Packets):
         return {
-            "rate": table.rate.per_second / classes,
+            "rate": parts.rate(position, table.rate.per_second),
             "packet": table.packet.base,
             "size": table.sizes if table.scv is None else {table.sizes: {"scv": table.scv}},
             **_ecn_field(table),
         }
     if isinstance(table, Quic):
-        return _quic(table, position, classes)
-    count = table.count // classes + (position < table.count % classes)
+        return _quic(table, parts, position)
+    count = parts.counts[position]
     spread: Plan = {"count": count, "jitter": table.jitter.base}
     if isinstance(table, Cbr):
         packets = {"rate": table.rate.base, "packet": table.packet.base}
@@ -83,7 +96,7 @@ def _share(
     }
 
 
-def _quic(table: Quic, position: int, classes: int) -> Plan:
+def _quic(table: Quic, parts: ClassParts, position: int) -> Plan:
     """The part of a group of QUIC flows in one class."""
     plan: Plan = {
         "control": table.control,
@@ -97,12 +110,10 @@ def _quic(table: Quic, position: int, classes: int) -> Plan:
     }
     if table.arrivals is not None:
         # A Poisson process in each class: together they are one, and a flow's class is random.
-        arrivals = table.arrivals.per_second / classes
+        arrivals = parts.rate(position, table.arrivals.per_second)
         return plan | {"arrivals": arrivals, "count": 0, "jitter": 0}
-    count = table.count or 1
     jitter = Duration(10**9) if table.jitter is None else table.jitter
-    here = count // classes + (position < count % classes)
-    return plan | {"count": here, "jitter": jitter.base}
+    return plan | {"count": parts.counts[position], "jitter": jitter.base}
 
 
 def _media(table: Media) -> Plan:

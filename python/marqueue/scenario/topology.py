@@ -11,6 +11,7 @@ from marqueue.scenario.delivery_trace import TRACE_SCHEMA
 from marqueue.scenario.fields import (
     Aqm,
     Buffer,
+    DefaultBuffer,
     Durations,
     PacketSize,
     PositiveDuration,
@@ -30,11 +31,9 @@ class RateChange(Table):
     """The rate from then on."""
 
 
-class AnyLink(Impairments):
-    """The keys of every link, except its delay."""
+class LinkKeys(Impairments):
+    """The keys of every link, except its rate and its delay."""
 
-    rate: Accepts[PositiveRate, Rate | str]
-    """Capacity."""
     buffer: Accepts[Buffer | None, Packets | Size | str | None] = by_default(None)
     """Size of the queue, without the packet in transmission. A link without a buffer is a wire: its
     queue is unlimited and not measured."""
@@ -62,9 +61,11 @@ class AnyLink(Impairments):
     followed by "/cpu"."""
 
 
-class Link(AnyLink):
+class Link(LinkKeys):
     """The keys of a link with one delay."""
 
+    rate: Accepts[PositiveRate, Rate | str]
+    """Capacity."""
     delay: Accepts[Duration, Duration | str]
     """Propagation delay, one way."""
 
@@ -159,17 +160,19 @@ class Star(Table):
     of the same rate and delay."""
 
 
-class GraphLink(AnyLink):
+class GraphLink(LinkKeys):
     """A link between two nodes. Nodes need no declaration."""
 
     name: Annotated[str, Field(min_length=1)]
     """Its name, unique."""
+    rate: Accepts[PositiveRate | None, Rate | str | None] = by_default(None)
+    """Capacity; by default that of the topology."""
     delay: Accepts[
-        Annotated[Duration | DelayDistribution, OrDistribution(Duration)],
-        Duration | str | DelayDistribution | dict[str, Any],
-    ]
-    """Propagation delay, one way. With a distribution each flow has a draw, the same in both
-    directions, and its own link."""
+        Annotated[Duration | DelayDistribution, OrDistribution(Duration)] | None,
+        Duration | str | DelayDistribution | dict[str, Any] | None,
+    ] = by_default(None)
+    """Propagation delay, one way; by default that of the topology. With a distribution each flow
+    has a draw, the same in both directions, and its own link."""
     from_: Annotated[str, Field(alias="from", min_length=1)]
     """The node at its beginning."""
     to: Annotated[str, Field(min_length=1)]
@@ -189,20 +192,45 @@ class GraphClass(Table):
     """The node of its destinations."""
     via: list[str] = []
     """Nodes that the route passes, in this order."""
+    weight: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)] = 1.0
+    """Its part of a group's flows, or of a group's rate: in proportion to the weights of all
+    classes of the group."""
+
+
+class Gravity(Table):
+    """A traffic matrix by the gravity model: the demand from one node to another is in proportion
+    to the product of their masses."""
+
+    gravity: Annotated[str, Field(min_length=1)]
+    """The mass of a node: the name of a number that the file has at its nodes, or "capacity", the
+    sum of the rates of the links that leave the node."""
+    pairs: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Only so many pairs of nodes, those with the largest demands; by default all."""
 
 
 class Graph(Table):
-    """Any directed graph."""
+    """Any directed graph, also from a file."""
 
     kind: Literal["graph"]
-    links: Accepts[
-        Annotated[list[GraphLink], Field(min_length=1)], list[GraphLink] | list[dict[str, Any]]
-    ]
-    """The links."""
-    classes: Accepts[
-        Annotated[list[GraphClass], Field(min_length=1)], list[GraphClass] | list[dict[str, Any]]
-    ]
+    file: Annotated[str, Field(min_length=1)] | None = None
+    """The name of a file with nodes and links: GraphML, or lines of two nodes and a latency. Where
+    a scenario is read from a file, its links are added to ``links``."""
+    matrix: Accepts[str | Gravity | None, str | Gravity | dict[str, Any] | None] = by_default(None)
+    """A traffic matrix: the name of a CSV file, or a gravity model. Where a scenario is read from a
+    file, its pairs of nodes are added to ``classes``."""
+    links: Accepts[list[GraphLink], list[GraphLink] | list[dict[str, Any]]] = by_default([])
+    """The links. One that has the name of a link of the file changes that link."""
+    classes: Accepts[list[GraphClass], list[GraphClass] | list[dict[str, Any]]] = by_default([])
     """The classes of flows."""
+    rate: Accepts[PositiveRate | None, Rate | str | None] = by_default(None)
+    """Capacity of the links that have no rate of their own."""
+    delay: Accepts[Duration | None, Duration | str | None] = by_default(None)
+    """Propagation delay of the links that have none of their own."""
+    buffer: Accepts[DefaultBuffer | None, Packets | Size | Duration | str | None] = by_default(None)
+    """Size of the queue of the links that have no buffer of their own, also as the time in which a
+    link sends it; by default they are wires."""
+    aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
+    """The AQM of the links with a buffer that have none of their own; by default droptail."""
 
 
 Topology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]

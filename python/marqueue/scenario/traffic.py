@@ -30,7 +30,7 @@ Rates = list[str] | list[Rate] | list[Rate | str]
 GroupName = Annotated[str, Field(pattern="^[^/]+$")]
 """A name without slash, which separates it from the name of a class."""
 Classes = Annotated[list[str], Field(min_length=1)]
-Count = Annotated[int, Field(ge=1, le=1_000_000)]
+Count = Annotated[int, Field(ge=1, le=10_000_000)]
 
 
 class Group(Table):

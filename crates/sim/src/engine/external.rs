@@ -47,7 +47,7 @@ impl Engine {
         while arrivals.next < duration {
             let ArrivalKind::Flows { transport, routes, size, law } = &arrivals.kind else { return };
             let (transport, mean, law) = (*transport, *size, *law);
-            let route = routes[arrivals.rng.below(routes.len() as u32) as usize];
+            let route = routes.draw(&mut arrivals.rng);
             // The phase of a model's clock.
             arrivals.rng.uniform();
             let size = draw_packets(law, mean, &mut arrivals.rng);

@@ -172,7 +172,7 @@ impl Engine {
         match &mut arrivals.kind {
             ArrivalKind::Flows { transport, routes, size, law } => {
                 let transport = *transport;
-                let route = routes[arrivals.rng.below(routes.len() as u32) as usize];
+                let route = routes.draw(&mut arrivals.rng);
                 let phase = arrivals.rng.uniform();
                 let size = draw_packets(*law, *size, &mut arrivals.rng);
                 let f = self.add_tcp(group, route, transport, Some(size), self.now, phase);
