@@ -31,9 +31,10 @@ EMBEDDED = """
 <p>The scenario above in the <a href="{lab}">lab</a>, with sliders and moving packets. The first
 time, its compiler of scenarios takes a few seconds. Browsers start it only from a web server:
 <code>python3 -m http.server -d target/site</code>.</p>
-<iframe src="{lab}" title="The lab with the AQM {name}" loading="lazy"></iframe>
+<iframe hidden data-src="{lab}" title="The lab with the AQM {name}"></iframe>
 </details>"""
-"""The lab in a page. A lazy frame in closed details is not loaded, so that pages stay light."""
+"""The lab in a page. Its script (static/lab_frame.js) loads the frame once a reader opens it, so
+that pages stay light."""
 
 
 def demonstration(name: str) -> str:
@@ -67,6 +68,8 @@ def packed(text: str) -> str:
 
 
 def copy_lab(app: Sphinx, failed: Exception | None) -> None:
-    """Puts the built lab beside the pages."""
+    """Puts the built lab beside the pages, in the place of an earlier one."""
     if failed is None and LAB.is_dir():
-        shutil.copytree(LAB, Path(app.outdir) / "lab", dirs_exist_ok=True)
+        place = Path(app.outdir) / "lab"
+        shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(LAB, place)

@@ -41,4 +41,5 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Sphinx calls this once; the inserts take place whenever a page is read."""
     app.connect("source-read", _read)
     app.connect("build-finished", copy_lab)
+    app.add_js_file("lab_frame.js", loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -153,6 +153,14 @@ class TestCommand:
         assert again.returncode == 2
         assert again.stderr == "page.html: exists, expected a new file; --force replaces it\n"
 
+    def test_a_report_whose_name_is_not_that_of_a_page_is_refused(
+        self, marqueue, two: tuple[Path, Path], tmp_path: Path
+    ) -> None:
+        done = marqueue("compare", *two, "--out", "page")
+        assert done.returncode == 2
+        assert done.stderr == "page: expected a name that ends in .html\n"
+        assert not (tmp_path / "page").exists()
+
     def test_json(self, marqueue, two: tuple[Path, Path], paired: Comparison) -> None:
         done = marqueue("compare", *two, "--json")
         assert json.loads(done.stdout) == json.loads(json.dumps(paired.as_dict()))

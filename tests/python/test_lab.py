@@ -210,6 +210,9 @@ def test_results_with_their_settings_and_figures(server: LabServer, results: Pat
     expected = summary["measured"]["links"]["bottleneck"]["utilization"]
     assert a["links"]["bottleneck"]["utilization"] == expected
     assert by_path["counts"]["over"] == {"traffic.0.count": ["1", "2"]}
+    assert [by_path[f"counts/points/{n}"]["at"] for n in (1, 2)] == [{"count": "1"}, {"count": "2"}]
+    listed = [each["path"] for each in found["results"]]
+    assert listed[listed.index("counts") :][:3] == ["counts", "counts/points/1", "counts/points/2"]
     assert "damaged" in by_path["damaged"]["problem"]
 
 

@@ -1,6 +1,8 @@
 // The documentation as `make docs` has built it, opened as files: no server, and no network.
 import AxeBuilder from '@axe-core/playwright';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@playwright/test';
+import { serve } from '../tests/engine/server';
 
 const SITE = new URL('../../target/site/', import.meta.url);
 /** A page of each kind. */
@@ -44,6 +46,27 @@ test('diagrams are drawn, and again in the dark', async ({ page }) => {
   const light = await diagrams.first().innerHTML();
   await page.evaluate(() => (document.body.dataset.theme = 'dark'));
   await expect.poll(() => diagrams.first().innerHTML()).not.toBe(light);
+});
+
+test('the lab of an AQM is loaded once a reader opens it, from a server', async ({ browser }) => {
+  const { server, url } = await serve(fileURLToPath(SITE), {});
+  const context = await browser.newContext({ offline: false, viewport: { width: 1300, height: 900 } });
+  for (const [site, loads] of [[url, true], [SITE.href, false]] as const) {
+    const page = await context.newPage();
+    const loaded: string[] = [];
+    page.on('request', (request) => request.url().includes('/lab/') && loaded.push(request.url()));
+    await page.goto(new URL('docs/aqm/codel.html', site).href);
+    await page.waitForLoadState('networkidle');
+    expect(loaded).toEqual([]);
+    await page.getByText('Run it on this page').click();
+    await expect(page.getByText('Browsers start it only from a web server')).toBeVisible();
+    const frame = page.locator('details.lab iframe');
+    if (loads) await expect(frame.contentFrame().locator('.mq-chart').first()).toBeVisible();
+    else await expect(frame).toBeHidden();
+    expect(loaded.length > 0).toBe(loads);
+  }
+  await context.close();
+  server.close();
 });
 
 test('what scrolls sideways is reached with the keyboard', async ({ page }) => {

@@ -35,7 +35,11 @@ def compare(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Write a report to FILE (HTML).", show_default=False
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Write a report to FILE, which ends in .html.",
+            show_default=False,
         ),
     ] = None,
     force: options.ForceFile = False,
@@ -60,6 +64,9 @@ def compare(
     marqueue compare results/red results/pie --figure delay_p99 --figure jain
     """
     if out:
+        # Browsers show a page of another name as text.
+        if out.suffix != ".html":
+            raise RunError(f"{out}: expected a name that ends in .html")
         check_output_file(out, replace=force)
     comparison = compare_results(Result.load(a), Result.load(b), figure or ())
     if not comparison.differences:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from marqueue.errors import ResultError, differing_values
 from marqueue.lab.folder import Folder
 from marqueue.results.integrity import CIRCUMSTANCES, read_provenance
+from marqueue.simulation.parameter_grid import Axis, labels
+from marqueue.simulation.sweep import POINTS
 
 REPORT = "report.html"
 SCENARIO = "scenario.toml"
@@ -23,12 +25,44 @@ FIGURES = ("utilization", "loss_ratio", "mark_ratio", "queue_mean", "delay_mean"
 
 
 def listing(folder: Folder) -> dict[str, Any]:
-    """All results of a folder, newest first, ready for JSON. ``omitted`` counts those over
-    :data:`MOST`."""
+    """All results of a folder, newest first, ready for JSON. The points of a sweep come behind it,
+    in their order. ``omitted`` counts those over :data:`MOST`."""
     found = list(folder.results())
     entries = [entry(folder, path) for path in found[:MOST]]
-    entries.sort(key=lambda each: str(each["started_at"]), reverse=True)
-    return {"folder": str(folder.root), "results": entries, "omitted": len(found) - len(entries)}
+    return {
+        "folder": str(folder.root),
+        "results": _ordered(entries),
+        "omitted": len(found) - len(entries),
+    }
+
+
+def _ordered(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries as the list shows them; a point of a sweep gets the values that it is ``at``, by
+    the labels of their axes."""
+    sweeps = {each["path"]: each for each in entries if each.get("over")}
+    keyed = []
+    for each in entries:
+        path = PurePosixPath(each["path"])
+        sweep = sweeps.get(path.parent.parent.as_posix()) if path.parent.name == POINTS else None
+        number = int(path.name) if sweep is not None and path.name.isdecimal() else 0
+        if sweep is not None and number:
+            each = each | {"at": _values(sweep["over"], number)}
+        first = sweep or each
+        keyed.append(((str(first["started_at"]), first["path"]), number, each))
+    keyed.sort(key=lambda each: each[1])
+    keyed.sort(key=lambda each: each[0], reverse=True)
+    return [each for _, _, each in keyed]
+
+
+def _values(over: Mapping[str, Sequence[str]], number: int) -> dict[str, str]:
+    """The values of the axes at a point of a sweep, by their labels: the last axis varies
+    fastest."""
+    rest, chosen = number - 1, list[str]()
+    for values in reversed(list(over.values())):
+        rest, place = divmod(rest, len(values))
+        chosen.append(values[place])
+    axes = [Axis(path, tuple(values)) for path, values in over.items()]
+    return dict(zip(labels(axes), reversed(chosen), strict=True))
 
 
 def entry(folder: Folder, path: Path) -> dict[str, Any]:
@@ -61,6 +95,7 @@ def entry(folder: Folder, path: Path) -> dict[str, Any]:
         "started_at": _started_at(path),
         "settings": {key: value for key, _, value in differing_values({}, scenario)},
         "over": provenance.get("over"),
+        "at": None,
         "links": _links(path),
         "remark": "partial" if provenance.get("partial") else None,
     }

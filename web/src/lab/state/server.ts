@@ -12,6 +12,8 @@ export interface FoundResult {
   started_at: string | null;
   settings: Record<string, string>;
   over?: Record<string, string[]> | null;
+  /** Of a point of a sweep: the swept values. */
+  at?: Record<string, string> | null;
   links: Record<string, Record<string, Figure>>;
   /** Address of its report. */
   report: string | null;
