@@ -4,7 +4,6 @@ import math
 import os
 import shutil
 import sys
-import tomllib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from marqueue.cli import complete, options
+from marqueue.cli.aqm_option import aqm_table
 from marqueue.errors import RunError, ScenarioError, show
 from marqueue.extras import require
 from marqueue.live import capacity
-from marqueue.programs.registry import is_program
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.scenario.delivery_trace import mean_rate
@@ -331,24 +330,6 @@ def _product(options: dict[str, Any], mtu: int) -> str:
     except ValueError:
         return f"{FEWEST} packets"
     return f"{max(math.ceil(rate.base * 2 * delay.seconds / 8 / mtu), FEWEST)} packets"
-
-
-def aqm_table(text: str) -> dict[str, Any]:
-    """The table of an AQM from NAME:PARAMETER=VALUE,... Raises RunError if a value is missing."""
-    if is_program(text):
-        expected = "expected an AQM of the engine: a class in Python runs in simulations only"
-        raise RunError(f"--aqm: got {show(text)}, {expected}")
-    name, _, rest = text.partition(":")
-    table: dict[str, Any] = {"name": name}
-    for each in filter(None, rest.split(",")):
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise RunError(f"--aqm: got {show(each)}, expected NAME=VALUE behind the colon")
-        try:
-            table[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            table[key.strip()] = value.strip()
-    return table
 
 
 def _change(text: str) -> dict[str, str]:
