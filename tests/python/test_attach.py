@@ -373,8 +373,8 @@ def test_other_aqms_are_refused_with_the_reason(marqueue, aqm: str, why: str):
     assert why in done.stderr
 
 
-# Signals come before the queue is half full. 0.02 a packet is many times the default gain of PI, which
-# was made for seconds and not for the tenths that a test lasts.
+# The gain is many times PI's default, which is for many flows, and seconds rather than the time of
+# a test.
 BY_THE_QUEUE = {
     "scaled": {"name": "scaled", "flows": 2},
     "red": {"name": "red", "min_th": "5 packets", "max_th": "15 packets", "w_q": 0.02},
@@ -439,7 +439,7 @@ def test_packets_carry_the_price_of_the_link(hosts: Pair):
     capacity = 1e6 / 8 * 0.05
     for _, _, price, _, _ in priced:
         packets = capacity / (1 - price) / 1086
-        # S is a whole number of packets, and perhaps an ARP of 42 bytes, or one packet if none came.
+        # S is a whole number of packets, and perhaps an ARP of 42 bytes; at least 1514 bytes.
         assert packets == pytest.approx(round(packets), abs=0.09) or packets == pytest.approx(
             1514 / 1086, rel=1e-3
         )

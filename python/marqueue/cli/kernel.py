@@ -1,6 +1,11 @@
 """``marqueue attach``, ``detach`` and ``stats``: AQMs inside the kernel, at the egress of a
 device."""
 
+import os
+import signal as signals
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
@@ -8,6 +13,7 @@ import typer
 from marqueue.cli import options
 from marqueue.cli.aqm_option import aqm_table
 from marqueue.cli.console import output, print_json, say, table
+from marqueue.cli.metrics_option import metrics_address
 from marqueue.errors import MarqueueError
 from marqueue.live import kernel
 
@@ -42,8 +48,8 @@ def attach(
         typer.Option(
             "--aqm",
             metavar="NAME[:PARAMETER=VALUE,…]",
-            help="The AQM: avq, red, pi, scaled or mkc, with parameters as in scenarios (see marqueue "
-            "aqm show).",
+            help="The AQM: avq, red, pi, scaled or mkc, with parameters as in scenarios (see "
+            "marqueue aqm show).",
         ),
     ] = "avq",
     gamma: Annotated[
@@ -84,9 +90,9 @@ def attach(
 
     The program marks or drops packets before they enter the queue of the device, so that the queue
     stays short; --rate is the rate of the shaper there. red, pi and scaled go by the queue of the
-    device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the price of the link
-    into packets that have a header for it. The program stays until detach. Attach again to
-    change values; counters continue.
+    device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the price
+    of the link into packets that have a header for it. The program stays until detach. Attach again
+    to change values; counters continue.
 
     [bold]Example[/bold]
 
@@ -120,11 +126,36 @@ def detach(device: Device, netns: Netns = None) -> None:
     say(f"The AQM was removed from {device}." if removed else f"No AQM was attached to {device}.")
 
 
-def stats(device: Device, netns: Netns = None, json: options.Json = False) -> None:
+def stats(
+    device: Device,
+    netns: Netns = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show curves of the last minute on the whole terminal.")
+    ] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Serve the state of the AQM to Prometheus at this address until it is "
+            "interrupted; HOST is 127.0.0.1 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
     """Show the settings and the counters of the AQM at a device, in packets on the wire.
 
-    Example: marqueue stats eth0 --json
+    [bold]Examples[/bold]
+
+    marqueue stats eth0 --json
+
+    marqueue stats eth0 --watch --metrics 9464
     """
+    if watch or metrics:
+        if json:
+            raise MarqueueError("--json: got it with --watch or --metrics, expected it alone")
+        _follow(device, netns, watch, metrics_address(metrics))
+        return
     state = kernel.stats(device, netns)
     if state is None:
         raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
@@ -148,3 +179,37 @@ def stats(device: Device, netns: Netns = None, json: options.Json = False) -> No
             f"{state.segmented} buffers contained several packets, which are marked together or "
             "not at all. To mark single packets, run at the sender: ethtool -K DEV tso off gso off"
         )
+
+
+def _follow(device: str, netns: str | None, watch: bool, address: tuple[str, int] | None) -> None:
+    """Shows and serves the state until it is interrupted."""
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if watch and not shown:
+        raise MarqueueError("--watch: expected standard error to be a terminal")
+    if kernel.stats(device, netns) is None:
+        raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
+    # Slow to import, and needed here only.
+    from marqueue.live.termination import signals_raise
+
+    with signals_raise(), suppress(KeyboardInterrupt), _served(device, netns, address):
+        if watch:
+            from marqueue.cli.stats_page import watch as watch_page
+
+            watch_page(device, netns)
+        else:
+            signals.pause()
+
+
+@contextmanager
+def _served(device: str, netns: str | None, address: tuple[str, int] | None) -> Iterator[None]:
+    if address is None:
+        yield
+        return
+    # Of an extra, which few have.
+    from marqueue.live.kernel_metrics import KernelMetrics
+    from marqueue.live.metrics import served
+
+    with served(address, KernelMetrics(device, netns)):
+        host, port = address
+        say(f"Metrics: http://{host}:{port}/metrics")
+        yield

@@ -13,8 +13,8 @@ import typer
 
 from marqueue.cli import complete, options
 from marqueue.cli.aqm_option import aqm_table
+from marqueue.cli.metrics_option import metrics_address
 from marqueue.errors import RunError, ScenarioError, show
-from marqueue.extras import require
 from marqueue.live import capacity
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
@@ -215,7 +215,7 @@ def link(
     from marqueue.cli.link_run import Display, run_and_report
     from marqueue.live.link import OUTSIDE
 
-    address = _metrics_address(metrics)
+    address = metrics_address(metrics)
     if json:
         check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -231,16 +231,6 @@ def link(
         wanted = Display(bool(line) and not watch, watch, json, directory, address)
         code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet)
     raise typer.Exit(code)
-
-
-def _metrics_address(metrics: str | None) -> tuple[str, int] | None:
-    """The address of --metrics. Raises RunError if it is wrong, and MissingExtra."""
-    if metrics is None:
-        return None
-    require("metrics", "--metrics")
-    from marqueue.live.metrics import parse_address
-
-    return parse_address(metrics)
 
 
 def _follow_trace(
