@@ -1,7 +1,7 @@
 """Random and mutated frames through a link: all are counted, whatever becomes of them.
 
-``MARQUEUE_FRAMES`` is the number of frames (``make frames`` for millions). Needs root; skipped where
-the machine lacks something.
+``MARQUEUE_FRAMES`` is the number of frames (``make frames`` for millions). Needs root; skipped
+where the machine lacks something.
 """
 
 import json
@@ -13,7 +13,7 @@ import pytest
 
 from live_requirements import needs_links
 
-FRAMES = int(os.environ.get("MARQUEUE_FRAMES", "20000"))
+FRAMES = int(os.environ.get("MARQUEUE_FRAMES", "5000"))
 
 SEND = """
 import random, socket, struct, sys
@@ -50,7 +50,7 @@ print(sent)
 @needs_links
 @pytest.mark.parametrize("aqm", ["fq_codel", "dualpi2", "cake"])
 def test_every_frame_is_counted(marqueue, tmp_path: Path, aqm: str):
-    """What the device took is received, and everything received left, was dropped, or was refused by
+    """What the device took is received, and what is received leaves, is dropped, or is refused by
     the far end."""
     file = tmp_path / "link.json"
     command = (sys.executable, "-c", SEND, str(FRAMES))
