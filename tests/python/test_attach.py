@@ -356,21 +356,25 @@ def test_a_mistake_is_answered_with_its_place(aqm: Any, given: dict[str, Any], p
         kernel.Aqm.read(aqm, **{"rate": "1 Gbit/s", **given})
 
 
-@pytest.mark.parametrize("aqm", ["avq", "red"])
-def test_a_rate_that_is_needed_is_asked_for(marqueue, aqm: str):
-    done = marqueue("attach", "lo", "--aqm", aqm)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("rate: missing, expected")
+@pytest.mark.parametrize("aqm", ["avq", "red", "mkc"])
+def test_a_rate_that_is_needed_is_asked_for(aqm: str):
+    with pytest.raises(MarqueueError, match=r"^rate: missing, expected"):
+        kernel.Aqm.read(aqm)
 
 
 @pytest.mark.parametrize(
     ("aqm", "why"), [("codel", "sees arrivals only"), ("chokew", "already in the queue")]
 )
-def test_other_aqms_are_refused_with_the_reason(marqueue, aqm: str, why: str):
-    done = marqueue("attach", "lo", "--aqm", aqm, "--rate", "20 Mbit/s")
+def test_other_aqms_are_refused_with_the_reason(aqm: str, why: str):
+    expected = f'^aqm: got "{aqm}", expected one of {", ".join(kernel.names())}: .*{why}'
+    with pytest.raises(MarqueueError, match=expected):
+        kernel.Aqm.read(aqm, "20 Mbit/s")
+
+
+def test_a_mistake_ends_the_command(marqueue):
+    done = marqueue("attach", "lo", "--aqm", "codel", "--rate", "20 Mbit/s")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f'aqm: got "{aqm}", expected one of {", ".join(kernel.names())}')
-    assert why in done.stderr
+    assert done.stderr.startswith('aqm: got "codel"')
 
 
 # The gain is many times PI's default, which is for many flows, and seconds rather than the time of
@@ -412,7 +416,7 @@ for number in range(count):
 @needs_kernel
 def test_packets_carry_the_price_of_the_link(hosts: Pair):
     """The price that is received is the one of the bytes that came in an interval: 1 - C delta / S
-    (Zhang, Kang and Loguinov 2004, equation 58). 2 ms between packets of 1,086 bytes on the wire
+    (Zhang, Kang and Loguinov 2004, equation 58). 2 ms between packets of 1,070 bytes on the wire
     are 4.3 Mbit/s, of 1 Mbit/s; each interval has 25 of them, or few more or less where the
     machine held the sender up."""
     aqm = kernel.Aqm.read({"name": "mkc", "delta": "50 ms"}, "1 Mbit/s")
@@ -435,13 +439,14 @@ def test_packets_carry_the_price_of_the_link(hosts: Pair):
     priced = [header for header in headers if header[0] != 0xFFFFFFFF]
     assert hosts.stats().marked == len(priced) > 100
     assert {header[4] for header in headers} == {42}
-    assert {header[3] for header in priced} == {pytest.approx(0.05)}
+    assert [header[3] for header in priced] == pytest.approx([0.05] * len(priced))
     capacity = 1e6 / 8 * 0.05
     for _, _, price, _, _ in priced:
-        packets = capacity / (1 - price) / 1086
-        # S is a whole number of packets, and perhaps an ARP of 42 bytes; at least 1514 bytes.
-        assert packets == pytest.approx(round(packets), abs=0.09) or packets == pytest.approx(
-            1514 / 1086, rel=1e-3
+        packets = capacity / (1 - price) / 1070
+        # S is a whole number of packets, and perhaps some that Linux sends by itself (ARP, of 42
+        # bytes); at least 1514 bytes.
+        assert packets == pytest.approx(round(packets), abs=0.2) or packets == pytest.approx(
+            1514 / 1070, rel=1e-3
         )
 
 
