@@ -184,6 +184,12 @@ test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
 	cargo test -p marqueue-bpf --locked --test unavailable
 
+# Ten million in all: through the five programs for the kernel, and through links with three AQMs.
+FRAMES ?= 1250000
+frames: $(EXTENSION) $(INSTALLED) ## Random and mutated frames through links and programs for the kernel (root; minutes)
+	$(if $(KERNEL),MARQUEUE_FRAMES=$(FRAMES) cargo test --release --locked -p marqueue-bpf --features marqueue-bpf/kernel --test frames)
+	MARQUEUE_FRAMES=$(FRAMES) $(BIN)/pytest tests/python/test_live_frames.py
+
 # The same cases each time: a failure is of the change, not of the day. Without the seed, pytest tries others.
 test-python: $(EXTENSION) $(INSTALLED) $(BUILT) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0 --durations=30

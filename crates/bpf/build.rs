@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const PROGRAMS: [&str; 2] = ["avq", "dctcp"];
+const PROGRAMS: [&str; 6] = ["avq", "red", "pi", "scaled", "mkc", "dctcp"];
 
 fn main() {
     println!("cargo:rustc-check-cfg=cfg(programs)");

@@ -394,29 +394,35 @@ def write_pcapng(
 def kernel_missing() -> str | None:
     """What is missing for a program to be loaded into the kernel, if anything."""
 
-def avq_attach(
+def kernel_aqms() -> list[str]:
+    """Names of the AQMs that the kernel can have."""
+
+def kernel_check(policy: str, *, rate: int | None, packet: int, buffer: int) -> None:
+    """Raise KernelError if the kernel's AQMs cannot hold a policy (JSON) at a shaper of ``rate``
+    bit/s, with packets of ``packet`` bytes and, for AVQ, a virtual queue of ``buffer`` bytes."""
+
+def kernel_attach(
     device: str,
     netns: str | PathLike[str] | None,
+    policy: str,
     *,
-    rate: int,
-    gamma: float,
-    alpha: float,
-    initial: float,
+    rate: int | None,
+    packet: int,
     buffer: int,
     signal: str,
 ) -> bool:
-    """Put AVQ at a device's egress, or tell it the new law; was it not there?
+    """Put an AQM at a device's egress, or tell it the new law; was it not there?
 
-    ``rate`` in bit/s, ``alpha`` in 1/s, ``initial`` a share of the rate, ``buffer`` in bytes,
-    ``netns`` the file of a network namespace. Raises KernelError.
+    Arguments as for :func:`kernel_check`; ``netns`` is the file of a network namespace. Raises
+    KernelError.
     """
 
-def avq_detach(device: str, netns: str | PathLike[str] | None) -> bool:
+def kernel_detach(device: str, netns: str | PathLike[str] | None) -> bool:
     """Remove it; was it there? Raises KernelError."""
 
-def avq_stats(device: str, netns: str | PathLike[str] | None) -> dict[str, Any] | None:
-    """What AVQ was told and has done at a device (crates/bpf, Stats), rates in bit/s, sizes in
-    bytes; None if it is not there. Raises KernelError."""
+def kernel_stats(device: str, netns: str | PathLike[str] | None) -> dict[str, Any] | None:
+    """What the AQM was told and has done at a device (crates/bpf, Stats); None if none is there.
+    Raises KernelError."""
 
 @final
 class Dctcp:

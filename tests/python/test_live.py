@@ -14,7 +14,8 @@ import pytest
 
 from conftest import COMMAND, called
 from live_requirements import needs_ipv6, needs_links
-from marqueue.cli.link import aqm_table, plan_of
+from marqueue.cli.aqm_option import aqm_table
+from marqueue.cli.link import plan_of
 from marqueue.errors import RunError
 from marqueue.live import capacity, namespaces, requirements
 from marqueue.live.link import run_behind

@@ -1,9 +1,9 @@
-//! AVQ at the egress of a network device: attach, update, query, detach. It stays attached when the process ends.
+//! An AQM at the egress of a network device: attach, update, query, detach. It stays attached when the process ends.
 //!
 //! Program and maps are pinned in a folder that is named by the network namespace and the index of the device. The
 //! filter is identified by its priority and handle at the egress hook of clsact.
 
-use crate::fixed_point::AvqParams;
+use crate::algorithm::{needs_queue, Law};
 use crate::interface::{Error, Setup, Stats};
 use crate::requirements::{self, libbpf_error};
 use crate::{program, tc_hooks};
@@ -11,6 +11,7 @@ use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, T
 use marqueue_aqm::Signal;
 use rustix::net::netdevice::{index_to_name, name_to_index};
 use rustix::net::{socket, AddressFamily, SocketType};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -20,11 +21,16 @@ use std::path::{Path, PathBuf};
 const PRIORITY: u32 = 0x6d71;
 const HANDLE: u32 = 1;
 
-const PROGRAM: &str = "avq_egress";
+/// File name of the pinned program.
+const PROGRAM: &str = "program";
 const MAPS: [&str; 3] = ["setup", "state", "counters"];
+
+/// Root qdiscs that hold no packets, or whose count is computed only when it is asked for.
+const COUNTLESS: [&str; 6] = ["none", "noqueue", "mq", "mqprio", "taprio", "pfifo_fast"];
 
 /// A device in the network namespace of this thread.
 struct Device {
+    name: String,
     index: i32,
     pins: PathBuf,
     /// An open file descriptor, which looking up a hook needs.
@@ -38,7 +44,7 @@ impl Device {
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(unknown)?;
         let index = name_to_index(&socket, name).map_err(unknown)?;
         let pins = requirements::bpffs()?.join("marqueue").join(format!("{}-{index}", requirements::namespace()?));
-        Ok(Device { index: index as i32, pins, socket })
+        Ok(Device { name: name.into(), index: index as i32, pins, socket })
     }
 
     fn hook(&self, program: BorrowedFd<'_>) -> TcHook {
@@ -79,14 +85,14 @@ impl Device {
         }
     }
 
-    fn pin(&self, object: &mut libbpf_rs::Object) -> Result<(), Error> {
+    fn pin(&self, object: &mut libbpf_rs::Object, name: &OsStr) -> Result<(), Error> {
         fs::create_dir_all(&self.pins).map_err(|error| Error(format!("{}: {error}", self.pins.display())))?;
         let explain = |error| libbpf_error(&self.pins.display().to_string(), &error);
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
             map.pin(self.pins.join(name)).map_err(explain)?;
         }
-        for mut program in object.progs_mut().filter(|each| each.name() == PROGRAM) {
+        for mut program in object.progs_mut().filter(|each| each.name() == name) {
             program.pin(self.pins.join(PROGRAM)).map_err(explain)?;
         }
         Ok(())
@@ -108,10 +114,24 @@ impl Device {
         }
     }
 
+    /// Returns an error if the root qdisc keeps no count of what it holds.
+    fn check_queue(&self, aqm: &str) -> Result<(), Error> {
+        let root = tc_hooks::root_qdisc(self.index)?.unwrap_or_else(|| "none".into());
+        if COUNTLESS.contains(&root.as_str()) {
+            return Err(Error(format!(
+                "{}: got root qdisc {root}, expected one whose queue {aqm} can go by, such as tbf or htb (tc qdisc add \
+                 dev {0} root tbf rate ...)",
+                self.name
+            )));
+        }
+        Ok(())
+    }
+
     fn start(&self, setup: &Setup) -> Result<(), Error> {
-        let mut object = program::load(PROGRAM, setup)?;
-        self.pin(&mut object)?;
-        let mut hook = self.hook(program::program(&object, PROGRAM).as_fd());
+        let name = format!("{}_egress", setup.law.name());
+        let mut object = program::load(&name, setup)?;
+        self.pin(&mut object, name.as_ref())?;
+        let mut hook = self.hook(program::program(&object, &name).as_fd());
         let explain = |error| libbpf_error("clsact", &error);
         hook.create().map_err(explain)?;
         hook.attach().map_err(explain)?;
@@ -131,20 +151,25 @@ impl Device {
     }
 }
 
-/// Attaches AVQ at the egress of a device. If it is attached already, updates its parameters and keeps its virtual
-/// queue, capacity and counters. Returns true if it was not attached before.
+/// Attaches an AQM at the egress of a device. If it is attached already, updates its parameters and keeps its state and
+/// counters; another one is replaced. Returns true if it was not attached before.
 ///
 /// # Errors
-/// If there is no such device or namespace, or the kernel refuses the operation.
-pub fn attach(netns: Option<&Path>, device: &str, law: AvqParams, signal: Signal) -> Result<bool, Error> {
+/// If there is no such device or namespace, its root qdisc has no queue that the AQM could go by, or the kernel refuses
+/// the operation.
+pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> Result<bool, Error> {
     requirements::in_namespace(netns, || {
         let device = Device::find(device)?;
         device.sweep(requirements::namespace()?);
+        if needs_queue(law.name()) {
+            device.check_queue(law.name())?;
+        }
         let before = device.setup();
         // The pins of a killed attach still record whether it created the hook.
-        let clsact = !tc_hooks::has_clsact(device.index)? || before.is_some_and(|setup| setup.clsact);
+        let clsact = !tc_hooks::has_clsact(device.index)? || before.as_ref().is_some_and(|setup| setup.clsact);
+        let same = before.is_some_and(|setup| setup.law.name() == law.name());
         let setup = Setup { law, signal, clsact };
-        if before.is_some() && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
+        if same && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
             program::write_setup(&device.map("setup")?, &setup)?;
             return Ok(false);
         }
@@ -170,7 +195,7 @@ pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
     })
 }
 
-/// State and counters of AVQ at a device; `None` if it is not attached.
+/// State and counters of the AQM at a device; `None` if none is attached.
 ///
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
@@ -182,7 +207,7 @@ pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error>
             return Ok(None);
         }
         let [_, state, counters] = MAPS.map(|name| device.map(name));
-        let state = program::read_state(&state?)?;
+        let state = program::read_state(&state?, setup.law.name())?;
         Ok(Some(Stats { setup, state, counters: program::read_counters(&counters?)? }))
     })
 }

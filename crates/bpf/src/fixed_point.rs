@@ -1,164 +1,25 @@
-//! AVQ in integer arithmetic: the reference for the BPF program `c/avq.bpf.c`, equal to it bit for bit.
-//!
-//! Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
-//! IEEE/ACM ToN 12(2), 2004, section II. BPF has no floating point: bytes and bytes/s are counted in units of 2^-20 and
-//! time in nanoseconds. The remainder of each division is carried to the next one, so that rounding does not
-//! accumulate. `tests/equality.rs` compares this with the program, `tests/precision.rs` with `marqueue_aqm`.
-//!
-//! Departures: the real buffer is unknown, so packets that overflow it count in the arrival rate, as in ns-2.35's
-//! Queue/Vq. As many segments of a segmented packet enter the virtual queue as fit; if not all fit, the whole packet
-//! is marked or dropped.
+//! Arithmetic in integers that the AQMs of this crate share, equal bit for bit to `c/fixed_point.h`. BPF has no floating
+//! point.
 
 /// Binary digits of the fraction of a byte.
 pub const FRACTION: u32 = 20;
 
-const SECOND: u64 = 1_000_000_000;
+/// Probability 1.
+pub const ONE: u64 = 1 << 32;
 
-/// The largest value of any word of a [`AvqParams`]: sums of two stay below 2^64.
-const LARGEST: f64 = (1u64 << 62) as f64;
+/// Nanoseconds of a second.
+pub const SECOND: u64 = 1_000_000_000;
 
-/// Parameters: C, alpha, gamma, B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AvqParams {
-    /// C, 2^-20 bytes/s.
-    pub capacity: u64,
-    /// alpha gamma C, 2^-20 bytes/s^2.
-    pub growth: u64,
-    /// alpha, 2^-20 /s.
-    pub cost: u64,
-    /// C~ before the first packet, 2^-20 bytes/s.
-    pub initial: u64,
-    /// B, 2^-20 bytes.
-    pub buffer: u64,
-}
+/// The largest parameter: sums of two stay below 2^64.
+pub const LARGEST: f64 = (1u64 << 62) as f64;
 
-impl AvqParams {
-    /// A link of `rate` bit/s, `gamma`, `alpha` in 1/s, initial C~ as the fraction `initial` of C, B of
-    /// `buffer` bytes. The growth of C~ uses the rounded alpha, so that its equilibrium is exactly at
-    /// arrivals of gamma C.
-    ///
-    /// # Errors
-    /// If alpha, or alpha times the rate, is larger than the integers can hold, or so small that it rounds to 0.
-    pub fn new(rate: u64, gamma: f64, alpha: f64, initial: f64, buffer: u64) -> Result<AvqParams, String> {
-        let one = f64::from(1u32 << FRACTION);
-        let capacity = rate as f64 / 8.0 * one;
-        let cost = (alpha * one).round();
-        if alpha > 0.0 && cost == 0.0 {
-            return Err(format!("alpha: got {alpha} /s, expected 0 or at least {} /s", 1.0 / one));
-        }
-        // The largest packet has 2^20 bytes, and alpha times its size must fit.
-        let growth = cost * gamma * (capacity / one);
-        if cost >= LARGEST / one || growth >= LARGEST {
-            return Err(format!("alpha: got {alpha} /s, expected alpha times {rate} bit/s below 3.5e13"));
-        }
-        let words = [capacity, growth, cost, initial * capacity, buffer as f64 * one];
-        if words.iter().any(|word| !(0.0..LARGEST).contains(word)) {
-            return Err(format!(
-                "got {rate} bit/s and {buffer} bytes, expected less than 3.5e13 bit/s and 4.4e12 bytes"
-            ));
-        }
-        let [capacity, growth, cost, initial, buffer] = words.map(|word| word.round() as u64);
-        Ok(AvqParams { capacity, growth, cost, initial, buffer })
-    }
-}
-
-/// A packet as it arrives.
-#[derive(Clone, Copy, Debug)]
-pub struct Arrival {
-    /// Time, ns.
-    pub now: u64,
-    /// Its size on the wire with the headers of all its segments, at most 2^20.
-    pub bytes: u64,
-    /// Number of segments; 1 for a plain packet.
-    pub segments: u64,
-    /// True if a mark drops the packet.
-    pub loses: bool,
-}
-
-/// The state of AVQ, in the order of the program's `struct state`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Avq {
-    /// True once a packet has counted in the arrival rate.
-    pub started: bool,
-    /// VQ, 2^-20 bytes.
-    pub level: u64,
-    /// Remainder of VQ, 10^-9 units.
-    pub level_rest: u64,
-    /// C~, 2^-20 bytes/s.
-    pub virtual_capacity: u64,
-    /// Remainder of C~, 10^-9 units.
-    pub capacity_rest: u64,
-    /// Time up to which VQ has drained, ns.
-    pub drained: u64,
-    /// s: when the last packet that counted arrived, ns.
-    pub last: u64,
-}
-
-impl Avq {
-    /// A packet arrives. Returns true if it is to be marked or dropped.
-    pub fn arrival(&mut self, law: &AvqParams, packet: Arrival) -> bool {
-        if !self.started {
-            self.virtual_capacity = law.initial;
-        }
-        self.virtual_capacity = self.virtual_capacity.min(law.capacity);
-        self.drain(packet.now);
-        let fits = self.offer(law, packet);
-        if fits || !packet.loses {
-            self.admit(law, packet.now, packet.bytes);
-        }
-        !fits
-    }
-
-    /// VQ <- max(VQ - C~ (t - s), 0). For a timestamp earlier than the previous one, which several CPUs can cause, no
-    /// time passes.
-    fn drain(&mut self, now: u64) {
-        if now <= self.drained {
-            return;
-        }
-        let gone = produced(self.virtual_capacity, now - self.drained, self.level, &mut self.level_rest);
-        self.drained = now;
-        if gone < self.level {
-            self.level -= gone;
-        } else {
-            self.level = 0;
-            self.level_rest = 0;
-        }
-    }
-
-    /// Segments enter as long as they fit. A packet that a mark would drop enters as a whole or not at all.
-    fn offer(&mut self, law: &AvqParams, packet: Arrival) -> bool {
-        let size = packet.bytes << FRACTION;
-        let room = law.buffer.saturating_sub(self.level);
-        if size <= room {
-            self.level += size;
-            return true;
-        }
-        if packet.segments > 1 && !packet.loses {
-            let each = packet.bytes.div_ceil(packet.segments) << FRACTION;
-            self.level += room / each * each;
-        }
-        false
-    }
-
-    /// C~ <- max(min(C~ + alpha gamma C (t - s), C) - alpha b, 0)
-    fn admit(&mut self, law: &AvqParams, now: u64, bytes: u64) {
-        if self.started && now > self.last {
-            self.virtual_capacity += produced(law.growth, now - self.last, law.capacity, &mut self.capacity_rest);
-            if self.virtual_capacity >= law.capacity {
-                self.virtual_capacity = law.capacity;
-                self.capacity_rest = 0;
-            }
-        }
-        if !self.started || now > self.last {
-            self.last = now;
-        }
-        self.started = true;
-        self.virtual_capacity = self.virtual_capacity.saturating_sub(law.cost * bytes);
-    }
+/// A value in units of 2^-20 as a number.
+pub fn units(value: u64) -> f64 {
+    value as f64 / f64::from(1u32 << FRACTION)
 }
 
 /// The amount that `rate` a second produces in `dt` ns, plus the remainder `rest`; at most `enough`.
-fn produced(rate: u64, mut dt: u64, enough: u64, rest: &mut u64) -> u64 {
+pub fn produced(rate: u64, mut dt: u64, enough: u64, rest: &mut u64) -> u64 {
     let mut whole = 0;
     if dt >= SECOND {
         let seconds = dt / SECOND;
@@ -174,6 +35,29 @@ fn produced(rate: u64, mut dt: u64, enough: u64, rest: &mut u64) -> u64 {
     let carry = ((high % SECOND) << 32) + (rate & 0xffff_ffff) * dt + *rest;
     *rest = carry % SECOND;
     whole + ((high / SECOND) << 32) + carry / SECOND
+}
+
+/// a b 2^-32, rounded down; it must fit into 64 bits.
+pub fn scaled(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 32) as u64
+}
+
+/// The smaller of a b and `most`.
+pub fn product(a: u64, b: u64, most: u64) -> u64 {
+    a.checked_mul(b).map_or(most, |exact| exact.min(most))
+}
+
+/// The power of a probability.
+pub fn power(mut base: u64, mut exponent: u32) -> u64 {
+    let mut result = ONE;
+    for _ in 0..u32::BITS {
+        if exponent & 1 == 1 {
+            result = (result * (base >> 1)) >> 31;
+        }
+        base = ((base >> 1) * base) >> 31;
+        exponent >>= 1;
+    }
+    result
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
-//! The maps of the AVQ program as Rust types, and the error type of the crate.
+//! The maps of a program as Rust types, and the error type of the crate.
 
-use crate::fixed_point::{Avq, AvqParams};
+use crate::algorithm::{Law, State};
 use marqueue_aqm::Signal;
 use std::fmt;
 
-/// Settings of the program: its map `setup` (`c/avq.bpf.c`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Settings of a program: its map `setup` (`c/egress.h`).
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
-    /// Parameters of AVQ.
-    pub law: AvqParams,
+    /// Parameters of the AQM.
+    pub law: Law,
     /// How a mark reaches the sender.
     pub signal: Signal,
     /// True if attaching created the clsact hook.
@@ -35,12 +35,12 @@ pub struct Counters {
 }
 
 /// The answer of `device::stats`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stats {
     /// Settings.
     pub setup: Setup,
     /// State as of the last packet.
-    pub state: Avq,
+    pub state: State,
     /// Counts since the program was attached.
     pub counters: Counters,
 }

@@ -1,19 +1,27 @@
-//! AVQ and DCTCP as BPF programs in the Linux kernel.
+//! AQMs and DCTCP as BPF programs in the Linux kernel.
 //!
-//! [`fixed_point`] is AVQ in integer arithmetic, the reference for the BPF program. It is always compiled. The programs
-//! (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
+//! [`algorithm`] has the AQMs in integer arithmetic, a file each: the references for the BPF programs, equal to them bit
+//! for bit (`tests/equality.rs`), and close to the simulator's in floating point (`tests/precision.rs`). They are always
+//! compiled. The programs (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
 //! of [`device`] and [`dctcp`] returns an error.
 
+pub mod algorithm;
+pub mod arrival;
+pub mod avq;
 #[cfg(programs)]
 pub mod dctcp;
 #[cfg(programs)]
 pub mod device;
 pub mod fixed_point;
 mod interface;
+pub mod mkc;
+pub mod pi;
 #[cfg(programs)]
 pub mod program;
+pub mod red;
 #[cfg(programs)]
 mod requirements;
+pub mod scaled;
 #[cfg(programs)]
 mod tc_hooks;
 #[cfg(not(programs))]

@@ -1,33 +1,58 @@
-//! Loads the BPF program `c/avq.bpf.c` and reads and writes its maps.
+//! Loads the BPF programs of AQMs and reads and writes their maps.
 
-use crate::fixed_point::{Avq, AvqParams};
+use crate::algorithm::{Law, State};
 use crate::interface::{Counters, Error, Setup};
 use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
 
-const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/avq.bpf.o"));
+/// The object file of each AQM.
+const OBJECTS: [(&str, &[u8]); 5] = [
+    ("avq", include_bytes!(concat!(env!("OUT_DIR"), "/avq.bpf.o"))),
+    ("red", include_bytes!(concat!(env!("OUT_DIR"), "/red.bpf.o"))),
+    ("pi", include_bytes!(concat!(env!("OUT_DIR"), "/pi.bpf.o"))),
+    ("scaled", include_bytes!(concat!(env!("OUT_DIR"), "/scaled.bpf.o"))),
+    ("mkc", include_bytes!(concat!(env!("OUT_DIR"), "/mkc.bpf.o"))),
+];
 
-/// Identifies this build in the map of an attached program (FNV-1a of the object file).
-pub const BUILD: u64 = {
+/// Identifies this build in the map of an attached program, and the AQM: FNV-1a of each object file.
+const BUILDS: [u64; OBJECTS.len()] = {
+    let (mut builds, mut each) = ([0; OBJECTS.len()], 0);
+    while each < OBJECTS.len() {
+        builds[each] = hash(OBJECTS[each].1);
+        each += 1;
+    }
+    builds
+};
+
+const fn hash(object: &[u8]) -> u64 {
     let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325u64, 0);
-    while i < OBJECT.len() {
-        hash = (hash ^ OBJECT[i] as u64).wrapping_mul(0x0100_0000_01b3);
+    while i < object.len() {
+        hash = (hash ^ object[i] as u64).wrapping_mul(0x0100_0000_01b3);
         i += 1;
     }
     hash
-};
+}
+
+/// Place of an AQM in [`OBJECTS`].
+fn place(aqm: &str) -> usize {
+    OBJECTS.iter().position(|(name, _)| *name == aqm).unwrap_or_else(|| panic!("a program of {aqm}"))
+}
 
 const KEY: [u8; 4] = [0; 4];
 
-/// Loads the object file with one of its programs.
+/// Loads the object file of an AQM with one of its programs.
 ///
 /// # Errors
 /// If the kernel refuses it.
+///
+/// # Panics
+/// If there is no program for that AQM.
 pub fn load(program: &str, setup: &Setup) -> Result<Object, Error> {
     requirements::check()?;
-    let explain = |error| libbpf_error("the kernel refused the program of AVQ", &error);
-    let mut open = ObjectBuilder::default().open_memory(OBJECT).map_err(explain)?;
+    let aqm = setup.law.name();
+    let explain = |error| libbpf_error(&format!("the kernel{} refused the program of {aqm}", since(aqm)), &error);
+    let mut open = ObjectBuilder::default().open_memory(OBJECTS[place(aqm)].1).map_err(explain)?;
     for mut each in open.progs_mut() {
         let wanted = each.name() == program;
         each.set_autoload(wanted);
@@ -35,6 +60,15 @@ pub fn load(program: &str, setup: &Setup) -> Result<Object, Error> {
     let object = open.load().map_err(explain)?;
     write_setup(&map(&object, "setup"), setup)?;
     Ok(object)
+}
+
+/// The kernels that let a program of tc look at their own structures (bpf_cast_to_kern_ctx). AVQ need not.
+fn since(aqm: &str) -> &'static str {
+    if aqm == "avq" {
+        ""
+    } else {
+        " (6.2 or later)"
+    }
 }
 
 /// The program of this name.
@@ -59,13 +93,13 @@ pub fn map<'a>(object: &'a Object, name: &str) -> libbpf_rs::Map<'a> {
 /// # Errors
 /// If the kernel refuses it.
 pub fn write_setup(map: &impl MapCore, setup: &Setup) -> Result<(), Error> {
-    let AvqParams { capacity, growth, cost, initial, buffer } = setup.law;
     let signal = match setup.signal {
         Signal::Drop => 0,
         Signal::Ecn => 1,
         Signal::EcnOnly => 2,
     };
-    let words = [capacity, growth, cost, initial, buffer, signal, BUILD, setup.clsact.into()];
+    let mut words = vec![BUILDS[place(setup.law.name())], setup.clsact.into(), signal];
+    words.extend(setup.law.words());
     let value: Vec<u8> = words.into_iter().flat_map(u64::to_ne_bytes).collect();
     map.update(&KEY, &value, MapFlags::ANY).map_err(|error| libbpf_error("map setup", &error))
 }
@@ -76,30 +110,29 @@ pub fn write_setup(map: &impl MapCore, setup: &Setup) -> Result<(), Error> {
 /// If the kernel refuses it.
 pub fn read_setup(map: &impl MapCore) -> Result<Option<Setup>, Error> {
     let Some(words) = words(map, "setup", MapFlags::ANY)? else { return Ok(None) };
-    let &[capacity, growth, cost, initial, buffer, signal, BUILD, clsact] = words.as_slice() else { return Ok(None) };
+    let [build, clsact, signal, law @ ..] = words.as_slice() else { return Ok(None) };
+    let Some(place) = BUILDS.iter().position(|each| each == build) else { return Ok(None) };
+    let Some(law) = Law::from_words(OBJECTS[place].0, law) else { return Ok(None) };
     let signal = match signal {
         0 => Signal::Drop,
         1 => Signal::Ecn,
         _ => Signal::EcnOnly,
     };
-    Ok(Some(Setup { law: AvqParams { capacity, growth, cost, initial, buffer }, signal, clsact: clsact != 0 }))
+    Ok(Some(Setup { law, signal, clsact: *clsact != 0 }))
 }
 
-/// The state of AVQ, read atomically.
+/// The state of an AQM, read atomically.
 ///
 /// # Errors
 /// If the kernel refuses it.
 ///
 /// # Panics
 /// If the map is not that of this build.
-pub fn read_state(map: &impl MapCore) -> Result<Avq, Error> {
+pub fn read_state(map: &impl MapCore, aqm: &str) -> Result<State, Error> {
     let words = words(map, "state", MapFlags::LOCK)?.expect("arrays have all their elements");
-    let [first, level, level_rest, virtual_capacity, capacity_rest, drained, last] = words[..] else {
-        panic!("a state of 7 words, not of {}", words.len());
-    };
-    // The lock and `started` are in the first, in the order of memory.
-    let started = first.to_ne_bytes()[4..] != [0; 4];
-    Ok(Avq { started, level, level_rest, virtual_capacity, capacity_rest, drained, last })
+    let (first, rest) = words.split_first().expect("the lock and the flag");
+    // Both are in the first word, in the order of memory.
+    Ok(State::from_words(aqm, first.to_ne_bytes()[4..] != [0; 4], rest))
 }
 
 /// The counters, summed over CPUs.

@@ -1,4 +1,4 @@
-//! Queries over netlink: has a device a clsact qdisc, and has that any filter?
+//! Queries over netlink: which root qdisc has a device, has it a clsact qdisc, and has that any filter?
 //!
 //! libbpf can query only its own filter and cannot tell a hook without filters from no hook. Detaching must know both,
 //! so that it does not remove a hook that others use.
@@ -13,9 +13,13 @@ const NLM_F_REQUEST_DUMP: u16 = 0x301;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
-/// Parent of clsact itself, and of filters at its two hooks (<linux/pkt_sched.h>).
+/// Parent of a root qdisc, of clsact itself, and of filters at its two hooks (<linux/pkt_sched.h>).
+const ROOT: u32 = 0xffff_ffff;
 const CLSACT: u32 = 0xffff_fff1;
 const INGRESS_AND_EGRESS: [u32; 2] = [0xffff_fff2, 0xffff_fff3];
+
+/// The attribute that names the kind of a qdisc or filter (<linux/rtnetlink.h>).
+const TCA_KIND: u16 = 1;
 
 const HEADER: usize = 16;
 
@@ -27,9 +31,21 @@ const REQUEST: usize = HEADER + 20;
 /// # Errors
 /// If the kernel refuses the query.
 pub fn has_clsact(ifindex: i32) -> Result<bool, Error> {
-    let found =
-        dump(RTM_GETQDISC, ifindex, 0).map_err(|error| Error(format!("qdiscs of device {ifindex}: {error}")))?;
-    Ok(found.contains(&(ifindex, CLSACT)))
+    Ok(qdiscs(ifindex)?.iter().any(|each| each.parent == CLSACT))
+}
+
+/// The kind of the device's root qdisc, as tc names it; `None` if it has none.
+///
+/// # Errors
+/// If the kernel refuses the query.
+pub fn root_qdisc(ifindex: i32) -> Result<Option<String>, Error> {
+    Ok(qdiscs(ifindex)?.into_iter().find(|each| each.parent == ROOT).map(|each| each.kind))
+}
+
+/// The qdiscs of a device. The kernel tells of those of all devices.
+fn qdiscs(ifindex: i32) -> Result<Vec<Object>, Error> {
+    let all = dump(RTM_GETQDISC, ifindex, 0).map_err(|error| Error(format!("qdiscs of device {ifindex}: {error}")))?;
+    Ok(all.into_iter().filter(|each| each.ifindex == ifindex).collect())
 }
 
 /// Has the device any filter at ingress or egress?
@@ -46,8 +62,15 @@ pub fn has_filters(ifindex: i32) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// The objects of a kind: device and parent of each.
-fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<(i32, u32)>> {
+/// A qdisc or a filter.
+struct Object {
+    ifindex: i32,
+    parent: u32,
+    kind: String,
+}
+
+/// The objects of a kind.
+fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<Object>> {
     let socket = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
     let mut request = Vec::with_capacity(REQUEST);
     request.extend((REQUEST as u32).to_ne_bytes());
@@ -68,11 +91,28 @@ fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<(i32, u3
             let word = |at: usize| u32::from_ne_bytes(rest[at..at + 4].try_into().expect("4 bytes"));
             match u16::from_ne_bytes([rest[4], rest[5]]) {
                 NLMSG_DONE | NLMSG_ERROR => return Ok(found),
-                _ if rest.len() >= REQUEST => found.push((word(20) as i32, word(28))),
+                _ if rest.len() >= REQUEST => {
+                    let end = (word(0) as usize).clamp(REQUEST, rest.len());
+                    let kind = kind_of(&rest[REQUEST..end]);
+                    found.push(Object { ifindex: word(20) as i32, parent: word(28), kind });
+                }
                 _ => {}
             }
             let size = word(0) as usize;
             rest = rest.get(size.next_multiple_of(4).max(HEADER)..).unwrap_or_default();
         }
     }
+}
+
+/// The kind among the attributes of an object; empty if it is not told.
+fn kind_of(mut attributes: &[u8]) -> String {
+    while let [low, high, first, second, ..] = *attributes {
+        let (size, name) = (usize::from(u16::from_ne_bytes([low, high])), u16::from_ne_bytes([first, second]));
+        if name == TCA_KIND {
+            let text = attributes.get(4..size).unwrap_or_default();
+            return String::from_utf8_lossy(text).trim_end_matches('\0').into();
+        }
+        attributes = attributes.get(size.next_multiple_of(4).max(4)..).unwrap_or_default();
+    }
+    String::new()
 }

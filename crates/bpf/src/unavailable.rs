@@ -16,7 +16,7 @@ pub fn missing() -> Option<String> {
 /// Stand-in for the module of that name.
 pub mod device {
     use super::MESSAGE;
-    use crate::fixed_point::AvqParams;
+    use crate::algorithm::Law;
     use crate::interface::{Error, Stats};
     use marqueue_aqm::Signal;
     use std::path::Path;
@@ -25,7 +25,7 @@ pub mod device {
     ///
     /// # Errors
     /// Always.
-    pub fn attach(_: Option<&Path>, _: &str, _: AvqParams, _: Signal) -> Result<bool, Error> {
+    pub fn attach(_: Option<&Path>, _: &str, _: Law, _: Signal) -> Result<bool, Error> {
         Err(Error(MESSAGE.into()))
     }
 

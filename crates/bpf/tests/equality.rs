@@ -1,14 +1,19 @@
-//! Compares the program in the kernel with the reference in Rust bit for bit, on the vectors of `crates/aqm` and on
-//! random packets. BPF_PROG_TEST_RUN runs the program with given times and without sending packets.
+//! Compares the programs in the kernel with their references in Rust bit for bit, on the vectors of AVQ in `crates/aqm`
+//! and on random packets. BPF_PROG_TEST_RUN runs a program with given times, queues and random numbers and without
+//! sending packets.
 #![cfg(programs)]
 
 use libbpf_rs::{Object, ProgramInput};
 use marqueue_aqm::Signal;
-use marqueue_bpf::fixed_point::{Arrival, Avq, AvqParams, FRACTION};
+use marqueue_bpf::algorithm::{Law, Shaper, State};
+use marqueue_bpf::arrival::{Arrival, Fate};
+use marqueue_bpf::avq::{Avq, AvqParams};
+use marqueue_bpf::fixed_point::FRACTION;
 use marqueue_bpf::{program, Counters, Setup};
+use marqueue_core::params::PolicySpec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use serde_json::Value;
+use serde_json::{json, Value};
 
 const PASSED: u32 = u32::MAX; // TC_ACT_UNSPEC
 const LOST: u32 = 2; // TC_ACT_SHOT
@@ -55,25 +60,29 @@ impl Header {
 struct ProgramAndReference {
     setup: Setup,
     kernel: Object,
-    reference: Avq,
+    reference: State,
     expected: Counters,
 }
 
 impl ProgramAndReference {
-    fn new(law: AvqParams, signal: Signal) -> ProgramAndReference {
+    fn new(law: Law, signal: Signal) -> ProgramAndReference {
+        let reference = law.start();
         let setup = Setup { law, signal, clsact: false };
-        let kernel = program::load("avq_at", &setup).expect("a kernel that takes it");
-        ProgramAndReference { setup, kernel, reference: Avq::default(), expected: Counters::default() }
+        let kernel = program::load(&format!("{}_at", setup.law.name()), &setup).expect("a kernel that takes it");
+        ProgramAndReference { setup, kernel, reference, expected: Counters::default() }
     }
 
-    /// Passes a packet to both, and compares verdicts, packets and states. Returns true if it is marked or dropped.
-    fn arrival(&mut self, now: u64, bytes: u64, segments: u64, header: Header) -> bool {
+    /// Passes a packet to both, and compares verdicts, packets and states.
+    fn arrival(&mut self, arriving: Arriving) -> Fate {
+        let Arriving { now, bytes, segments, header, queue, random } = arriving;
         let loses = header.loses(self.setup.signal);
-        let signalled = self.reference.arrival(&self.setup.law, Arrival { now, bytes, segments, loses });
-        self.count(bytes, segments, header, signalled);
+        let packet = Arrival { now, bytes, segments, loses, queue: queue.into(), random };
+        let fate = self.reference.arrival(&self.setup.law, packet);
+        let lost = fate != Fate::Pass && loses || fate == Fate::Loss && header.ecn().is_some();
+        self.count(&arriving, fate, lost);
 
         let frame = header.frame(bytes);
-        let mut context = context(now, bytes, segments);
+        let mut context = arriving.context();
         let mut out = vec![0; frame.len()];
         let input = ProgramInput {
             context_in: Some(&mut context),
@@ -81,32 +90,41 @@ impl ProgramAndReference {
             data_out: Some(&mut out),
             ..ProgramInput::default()
         };
-        let program = self.kernel.progs_mut().find(|each| each.name() == "avq_at").expect("a program");
+        let name = format!("{}_at", self.setup.law.name());
+        let program = self.kernel.progs_mut().find(|each| each.name() == name.as_str()).expect("a program");
         let action = program.test_run(input).expect("a run").return_value;
-        assert_eq!(action, if signalled && loses { LOST } else { PASSED });
-        assert_eq!(out, expected_frame(&frame, header, signalled && !loses));
-        assert_eq!(self.state(), self.reference, "at {now} ns");
-        signalled
+        assert_eq!(action, if lost { LOST } else { PASSED }, "{arriving:?} with {:?}", self.setup.law);
+        assert_eq!(out, expected_frame(&frame, header, fate != Fate::Pass && !lost));
+        assert_eq!(self.state(), self.reference, "{arriving:?} with {:?}", self.setup.law);
+        fate
     }
 
-    fn count(&mut self, bytes: u64, segments: u64, header: Header, signalled: bool) {
+    fn count(&mut self, arriving: &Arriving, fate: Fate, lost: bool) {
+        let Arriving { bytes, segments, header, .. } = *arriving;
         let sum = &mut self.expected;
         sum.packets += segments;
         sum.bytes += bytes;
         sum.segmented += u64::from(segments > 1);
-        if signalled {
-            let fate = match header.ecn() {
-                _ if header.loses(self.setup.signal) => &mut sum.dropped,
+        if fate != Fate::Pass {
+            let counter = match header.ecn() {
+                _ if lost => &mut sum.dropped,
                 Some(3) => &mut sum.already_ce,
                 Some(1 | 2) => &mut sum.marked,
                 _ => &mut sum.unmarked,
             };
-            *fate += segments;
+            *counter += segments;
         }
     }
 
-    fn state(&self) -> Avq {
-        program::read_state(&program::map(&self.kernel, "state")).expect("a state")
+    fn state(&self) -> State {
+        program::read_state(&program::map(&self.kernel, "state"), self.setup.law.name()).expect("a state")
+    }
+
+    fn avq(&self) -> (AvqParams, Avq) {
+        match (&self.setup.law, self.state()) {
+            (Law::Avq(law), State::Avq(state)) => (*law, state),
+            (law, _) => panic!("{law:?} is not of AVQ"),
+        }
     }
 
     fn finish(&self) {
@@ -131,16 +149,31 @@ fn expected_frame(frame: &[u8], header: Header, signalled: bool) -> Vec<u8> {
     frame
 }
 
-/// struct __sk_buff: tstamp, wire_len, gso_segs, gso_size.
-fn context(now: u64, bytes: u64, segments: u64) -> [u8; 192] {
-    let mut context = [0; 192];
-    context[152..160].copy_from_slice(&now.to_ne_bytes());
-    context[160..164].copy_from_slice(&(bytes as u32).to_ne_bytes());
-    if segments > 1 {
-        context[164..168].copy_from_slice(&(segments as u32).to_ne_bytes());
-        context[176..180].copy_from_slice(&1448u32.to_ne_bytes());
+/// A packet, and what the program is told beside it.
+#[derive(Clone, Copy, Debug)]
+struct Arriving {
+    now: u64,
+    bytes: u64,
+    segments: u64,
+    header: Header,
+    queue: u32,
+    random: u32,
+}
+
+impl Arriving {
+    /// struct __sk_buff: queue and random number in cb, tstamp, wire_len, gso_segs, gso_size.
+    fn context(&self) -> [u8; 192] {
+        let mut context = [0; 192];
+        context[48..52].copy_from_slice(&self.queue.to_ne_bytes());
+        context[52..56].copy_from_slice(&self.random.to_ne_bytes());
+        context[152..160].copy_from_slice(&self.now.to_ne_bytes());
+        context[160..164].copy_from_slice(&(self.bytes as u32).to_ne_bytes());
+        if self.segments > 1 {
+            context[164..168].copy_from_slice(&(self.segments as u32).to_ne_bytes());
+            context[176..180].copy_from_slice(&1448u32.to_ne_bytes());
+        }
+        context
     }
-    context
 }
 
 /// Prints a note and returns true if no program can be loaded.
@@ -170,9 +203,10 @@ fn case(line: &Value) -> (ProgramAndReference, Option<u64>) {
     (ProgramAndReference::new(law, signal), (params["mode"] == "packets").then_some(packet))
 }
 
-fn law(rate: u64, params: &Value, buffer: u64) -> AvqParams {
+fn law(rate: u64, params: &Value, buffer: u64) -> Law {
     let number = |name: &str, default: f64| params[name].as_f64().unwrap_or(default);
-    AvqParams::new(rate, number("gamma", 0.98), number("alpha", 0.15), number("initial", 1.0), buffer).expect("a law")
+    let law = AvqParams::new(rate, number("gamma", 0.98), number("alpha", 0.15), number("initial", 1.0), buffer);
+    Law::Avq(law.expect("a law"))
 }
 
 #[test]
@@ -201,19 +235,20 @@ fn program_equals_reference_on_the_vectors() {
                 counts_differ |= overflows && twins.setup.signal == Signal::Drop;
                 for _ in 0..line["times"].as_u64().unwrap_or(1) {
                     seen += 1;
-                    let signalled = twins.arrival(line["t"].as_u64().expect("a time"), bytes, 1, header);
-                    assert!(overflows || signalled == (line["outcome"] != "queued"), "{line}");
+                    let now = line["t"].as_u64().expect("a time");
+                    let fate = twins.arrival(Arriving { now, bytes, segments: 1, header, queue: 0, random: 0 });
+                    assert!(overflows || (fate != Fate::Pass) == (line["outcome"] != "queued"), "{line}");
                 }
             }
             "rate" => {
                 let rate = line["rate"].as_u64().expect("a rate");
-                twins.setup.law = law(rate, &case["policy"]["params"], twins.setup.law.buffer >> FRACTION);
+                twins.setup.law = law(rate, &case["policy"]["params"], twins.avq().0.buffer >> FRACTION);
                 program::write_setup(&program::map(&twins.kernel, "setup"), &twins.setup).expect("it is told");
             }
             "probe" if !counts_differ => {
                 let unit = f64::from(1u32 << FRACTION);
-                let (state, values) = (twins.state(), &line["values"]);
-                let capacity = 8.0 * state.virtual_capacity.min(twins.setup.law.capacity) as f64 / unit;
+                let ((law, state), values) = (twins.avq(), &line["values"]);
+                let capacity = 8.0 * state.virtual_capacity.min(law.capacity) as f64 / unit;
                 let queue = state.level as f64 / unit / case["env"]["mean_packet"].as_f64().expect("a size");
                 let off = |name: &str, got: f64| (got - values[name].as_f64().expect("a value")).abs();
                 assert!(off("virtual_capacity", capacity) < 0.1, "{line}: {capacity}");
@@ -230,11 +265,60 @@ fn header() -> impl Strategy<Value = Header> {
     prop_oneof![(0..4u8).prop_map(Header::Ipv4), (0..4u8).prop_map(Header::Ipv6), Just(Header::Arp)]
 }
 
-/// Nanoseconds since the previous packet, negative at times as between two CPUs; number of segments; bytes of each.
-fn packets() -> impl Strategy<Value = Vec<(i64, u64, u64, Header)>> {
+/// Packets: nanoseconds since the previous one, negative at times as between two CPUs; segments; bytes of each.
+fn packets() -> impl Strategy<Value = Vec<Arriving>> {
     let gap = prop_oneof![6 => 0..200_000i64, 2 => 0..100i64, 1 => -2000..0i64, 1 => 0..20_000_000_000i64];
     let segments = prop_oneof![4 => Just(1u64), 1 => 2..44u64];
-    prop::collection::vec((gap, segments, 60..1500u64, header()), 1..60)
+    // Few random numbers are small, and few queues are empty or longer than any queue.
+    let queue = prop_oneof![6 => 0..400_000u32, 2 => Just(0u32), 1 => any::<u32>()];
+    let random = prop_oneof![2 => any::<u32>(), 1 => 0..100_000_000u32];
+    let packet = (gap, segments, 60..1500u64, header(), queue, random);
+    prop::collection::vec(packet, 1..120).prop_map(|packets| {
+        let mut clock = 1_000_000i64;
+        let arriving = |(gap, segments, each, header, queue, random): (i64, u64, u64, Header, u32, u32)| {
+            clock = (clock + gap).max(1);
+            Arriving { now: clock as u64, bytes: (segments * each).min(65_000), segments, header, queue, random }
+        };
+        packets.into_iter().map(arriving).collect()
+    })
+}
+
+/// A law in the units of scenarios.
+fn read(rate: u64, name: &str, params: Value) -> Law {
+    let spec = PolicySpec { name: name.into(), params: serde_json::from_value(params).expect("parameters") };
+    Law::read(&spec, Shaper { rate: Some(rate), packet: 1514, buffer: 151_400 }).expect("within the integers")
+}
+
+fn avq() -> impl Strategy<Value = Law> {
+    let law = (1e5..1e11, 0.0..=1.0, 0.0..20.0, 0.0..=1.0, 1500..300_000u64);
+    law.prop_map(|(rate, gamma, alpha, initial, buffer)| {
+        Law::Avq(AvqParams::new(rate as u64, gamma, alpha, initial, buffer).expect("within the integers"))
+    })
+}
+
+fn red() -> impl Strategy<Value = Law> {
+    let thresholds = (0.0..100.0, 0.1..200.0, 0.0..=1.0, prop_oneof![Just(1.0), 0.0..=1.0]);
+    let weight = prop_oneof![1e-5..1e-2, 0.0..=1.0];
+    let law = (1e5..1e11, thresholds, weight, any::<bool>(), any::<bool>());
+    law.prop_map(|(rate, (min_th, more, max_p, mark_p), w_q, gentle, wait)| {
+        let params = json!({"min_th": min_th, "max_th": min_th + more, "max_p": max_p, "mark_p": mark_p, "w_q": w_q,
+                            "gentle": gentle, "wait": wait});
+        read(rate as u64, "red", params)
+    })
+}
+
+fn pi() -> impl Strategy<Value = Law> {
+    let gains = prop_oneof![(1e-5..1e-2, 0.0..0.99), (0.01..=1.0, 0.0..0.99)];
+    (gains, 1.0..1e4, 0.0..200.0).prop_map(|((a, part), w, q_ref): ((f64, f64), f64, f64)| {
+        read(1_000_000, "pi", json!({"a": a, "b": a * part, "w": w, "q_ref": q_ref}))
+    })
+}
+
+fn scaled() -> impl Strategy<Value = Law> {
+    (0.0..20.0, 0.1..40.0, 0.0..=1.0, 1..300u32).prop_map(|(min_th, more, max_p, flows): (f64, f64, f64, u32)| {
+        let curve = format!("red:{min_th}:{}:{max_p}", min_th + more);
+        read(1_000_000, "scaled", json!({"curve": curve, "flows": flows}))
+    })
 }
 
 #[test]
@@ -243,19 +327,16 @@ fn program_equals_reference_on_random_packets() {
         return;
     }
     let signal = prop_oneof![Just(Signal::Drop), Just(Signal::Ecn), Just(Signal::EcnOnly)];
-    let link = (1e5..1e11, 0.0..=1.0, 0.0..20.0, 0.0..=1.0, 1500..300_000u64, signal);
-    let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
-    let run = |((rate, gamma, alpha, initial, buffer, signal), packets): (_, Vec<(i64, u64, u64, Header)>)| {
-        let rate: f64 = rate;
-        let law = AvqParams::new(rate as u64, gamma, alpha, initial, buffer).expect("within the integers");
+    let law = prop_oneof![avq(), red(), pi(), scaled()];
+    // Loading takes longer than running.
+    let mut runner = TestRunner::new(Config { cases: 96, failure_persistence: None, ..Config::default() });
+    let run = |(law, signal, packets)| {
         let mut twins = ProgramAndReference::new(law, signal);
-        let mut now = 1_000_000i64;
-        for (gap, segments, each, header) in packets {
-            now = (now + gap).max(1);
-            twins.arrival(now as u64, (segments * each).min(65_000), segments, header);
+        for packet in packets {
+            twins.arrival(packet);
         }
         twins.finish();
         Ok(())
     };
-    runner.run(&(link, packets()), run).unwrap_or_else(|error| panic!("{error}"));
+    runner.run(&(law, signal, packets()), run).unwrap_or_else(|error| panic!("{error}"));
 }

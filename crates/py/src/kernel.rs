@@ -1,11 +1,12 @@
-//! AVQ and DCTCP in the Linux kernel.
+//! AQMs and DCTCP in the Linux kernel.
 
 use marqueue_aqm::Signal;
-use marqueue_bpf::fixed_point::{AvqParams, FRACTION};
+use marqueue_bpf::algorithm::{Law, Shaper, NAMES};
 use marqueue_bpf::{dctcp, device, Stats};
+use marqueue_core::params::PolicySpec;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -17,52 +18,68 @@ pub fn kernel_missing() -> Option<String> {
     marqueue_bpf::missing()
 }
 
-/// Attaches AVQ at the egress of a device, or updates its parameters. Returns true if it was not attached before.
+/// Names of the AQMs that the kernel can have.
 #[pyfunction]
-#[pyo3(signature = (device, netns, *, rate, gamma, alpha, initial, buffer, signal))]
-#[allow(clippy::too_many_arguments)] // Named, all of them, in Python.
-pub fn avq_attach(
+pub fn kernel_aqms() -> Vec<&'static str> {
+    NAMES.to_vec()
+}
+
+/// Checks the parameters of an AQM for the kernel: a policy as JSON, at a shaper.
+#[pyfunction]
+#[pyo3(signature = (policy, *, rate, packet, buffer))]
+pub fn kernel_check(policy: &str, rate: Option<u64>, packet: u64, buffer: u64) -> PyResult<()> {
+    read(policy, Shaper { rate, packet, buffer }).map(drop)
+}
+
+/// Attaches an AQM at the egress of a device, or updates its parameters. Returns true if it was not attached before.
+#[pyfunction]
+#[pyo3(signature = (device, netns, policy, *, rate, packet, buffer, signal))]
+#[allow(clippy::too_many_arguments)] // Named in Python.
+pub fn kernel_attach(
     py: Python<'_>,
     device: &str,
     netns: Option<PathBuf>,
-    rate: u64,
-    gamma: f64,
-    alpha: f64,
-    initial: f64,
+    policy: &str,
+    rate: Option<u64>,
+    packet: u64,
     buffer: u64,
     signal: &str,
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
-    let law = AvqParams::new(rate, gamma, alpha, initial, buffer).map_err(refused)?;
+    let law = read(policy, Shaper { rate, packet, buffer })?;
     py.detach(|| device::attach(netns.as_deref(), device, law, signal)).map_err(refused)
 }
 
-/// Detaches AVQ. Returns whether it was attached.
+/// Detaches the AQM. Returns whether one was attached.
 #[pyfunction]
-pub fn avq_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>) -> PyResult<bool> {
+pub fn kernel_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>) -> PyResult<bool> {
     py.detach(|| device::detach(netns.as_deref(), device)).map_err(refused)
 }
 
-/// State and counters of AVQ; `None` if it is not attached.
+/// Settings, state and counters of the AQM; `None` if none is attached.
 #[pyfunction]
-pub fn avq_stats<'py>(py: Python<'py>, device: &str, netns: Option<PathBuf>) -> PyResult<Option<Bound<'py, PyDict>>> {
+pub fn kernel_stats<'py>(
+    py: Python<'py>,
+    device: &str,
+    netns: Option<PathBuf>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
     let stats = py.detach(|| device::stats(netns.as_deref(), device)).map_err(refused)?;
     stats.map(|stats| as_dict(py, &stats)).transpose()
 }
 
+fn read(policy: &str, shaper: Shaper) -> PyResult<Law> {
+    let spec: PolicySpec = serde_json::from_str(policy).map_err(refused)?;
+    Law::read(&spec, shaper).map_err(refused)
+}
+
 fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let Stats { setup, state, counters } = stats;
-    let units = |value: u64| value as f64 / f64::from(1u32 << FRACTION);
     let dict = PyDict::new(py);
-    dict.set_item("rate", 8.0 * units(setup.law.capacity))?;
-    dict.set_item("alpha", units(setup.law.cost))?;
-    let gain = units(setup.law.cost) * units(setup.law.capacity);
-    dict.set_item("gamma", if gain > 0.0 { Some(units(setup.law.growth) / gain) } else { None })?;
-    dict.set_item("buffer", units(setup.law.buffer))?;
+    dict.set_item("aqm", setup.law.name())?;
+    dict.set_item("rate", setup.law.rate())?;
     dict.set_item("signal", serde_json::to_value(setup.signal).ok().and_then(|v| v.as_str().map(str::to_string)))?;
-    let capacity = if state.started { state.virtual_capacity } else { setup.law.initial };
-    dict.set_item("virtual_capacity", 8.0 * units(capacity.min(setup.law.capacity)))?;
-    dict.set_item("virtual_queue", units(state.level))?;
+    dict.set_item("parameters", setup.law.values().into_py_dict(py)?)?;
+    dict.set_item("state", state.values(&setup.law).into_py_dict(py)?)?;
     dict.set_item("packets", counters.packets)?;
     dict.set_item("bytes", counters.bytes)?;
     dict.set_item("marked", counters.marked)?;

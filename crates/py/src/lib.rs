@@ -35,9 +35,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(run::digest, m)?)?;
     m.add_function(wrap_pyfunction!(pcapng::write_pcapng, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_missing, m)?)?;
-    m.add_function(wrap_pyfunction!(kernel::avq_attach, m)?)?;
-    m.add_function(wrap_pyfunction!(kernel::avq_detach, m)?)?;
-    m.add_function(wrap_pyfunction!(kernel::avq_stats, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_aqms, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_check, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_attach, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_detach, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_stats, m)?)?;
     m.add_class::<kernel::Dctcp>()?;
     m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_class::<run::Control>()?;

@@ -1,13 +1,20 @@
-"""``marqueue attach``, ``detach`` and ``stats``: AVQ inside the kernel, at the egress of a
+"""``marqueue attach``, ``detach`` and ``stats``: AQMs inside the kernel, at the egress of a
 device."""
 
+import os
+import signal as signals
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Annotated
 
 import typer
 
 from marqueue.cli import options
+from marqueue.cli.aqm_option import aqm_table
 from marqueue.cli.console import output, print_json, say, table
-from marqueue.errors import MarqueueError, show
+from marqueue.cli.metrics_option import metrics_address
+from marqueue.errors import MarqueueError
 from marqueue.live import kernel
 
 Device = Annotated[str, typer.Argument(metavar="DEV", help="A network device.", show_default=False)]
@@ -21,28 +28,42 @@ Netns = Annotated[
     ),
 ]
 
+BY_QUEUE = ("red", "pi", "scaled")
+"""AQMs that go by the queue of the root qdisc."""
+
 
 def attach(
     device: Device,
     rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate",
+            metavar="RATE",
+            help='Rate of the shaper at the device, such as "100 Mbit/s"; pi needs none.',
+            show_default=False,
+        ),
+    ] = None,
+    aqm: Annotated[
         str,
         typer.Option(
-            "--rate", metavar="RATE", help='Rate of the shaper at the device, such as "100 Mbit/s".'
+            "--aqm",
+            metavar="NAME[:PARAMETER=VALUE,…]",
+            help="The AQM: avq, red, pi, scaled or mkc, with parameters as in scenarios (see "
+            "marqueue aqm show).",
         ),
-    ],
-    aqm: Annotated[
-        str, typer.Option("--aqm", metavar="NAME", help="The AQM; only avq is available.")
     ] = "avq",
     gamma: Annotated[
         float | None,
-        typer.Option("--gamma", metavar="SHARE", help="Desired utilization.", show_default="0.98"),
+        typer.Option(
+            "--gamma", metavar="SHARE", help="avq: desired utilization.", show_default="0.98"
+        ),
     ] = None,
     alpha: Annotated[
         str | None,
         typer.Option(
             "--alpha",
             metavar="FREQUENCY",
-            help="How fast the virtual capacity adapts to the traffic.",
+            help="avq: how fast the virtual capacity adapts to the traffic.",
             show_default="0.15 /s",
         ),
     ] = None,
@@ -51,7 +72,7 @@ def attach(
         typer.Option(
             "--buffer",
             metavar="SIZE",
-            help=f'Size of the virtual queue: "30 kB", or "20 packets" of {kernel.FRAME} B.',
+            help=f'avq: size of the virtual queue: "30 kB", or "20 packets" of {kernel.FRAME} B.',
             show_default="100 packets",
         ),
     ] = None,
@@ -65,57 +86,91 @@ def attach(
     ] = "ecn",
     netns: Netns = None,
 ) -> None:
-    """Attach AVQ to the egress of a device, in front of its shaper (needs root).
+    """Attach an AQM to the egress of a device, in front of its shaper (needs root).
 
     The program marks or drops packets before they enter the queue of the device, so that the queue
-    stays short; --rate is the rate of the shaper there. It stays until detach. Attach again to
-    change values; counters continue.
+    stays short; --rate is the rate of the shaper there. red, pi and scaled go by the queue of the
+    device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the price
+    of the link into packets that have a header for it. The program stays until detach. Attach again
+    to change values; counters continue.
 
     [bold]Example[/bold]
 
     tc qdisc add dev eth0 root tbf rate 100mbit burst 5kb limit 250kb
 
     marqueue attach eth0 --aqm avq --rate '100 Mbit/s' --gamma 0.98
+
+    marqueue attach eth0 --aqm 'pi:q_ref=20 packets'
     """
-    if aqm != "avq":
-        raise MarqueueError(
-            f"--aqm: got {show(aqm)}, expected avq: this hook sees arrivals, but no queue"
-        )
-    avq = kernel.Avq.read(rate, gamma, alpha, buffer, signal)
-    if kernel.attach(device, avq, netns):
-        say(f"AVQ is attached to {device}.")
+    table = aqm_table(aqm)
+    for name, value in (("gamma", gamma), ("alpha", alpha)):
+        if value is not None:
+            table[name] = value
+    read = kernel.Aqm.read(table, rate, buffer, signal)
+    if kernel.attach(device, read, netns):
+        say(f"{read.name} is attached to {device}, at tc's egress hook{_goes_by(read)}.")
     else:
-        say(f"AVQ was attached to {device} already; it has the new values.")
+        say(f"{read.name} was attached to {device} already; it has the new values.")
+
+
+def _goes_by(aqm: kernel.Aqm) -> str:
+    return ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
 
 
 def detach(device: Device, netns: Netns = None) -> None:
-    """Remove AVQ from a device, and nothing that attach did not add.
+    """Remove the AQM from a device, and nothing that attach did not add.
 
     Example: marqueue detach eth0
     """
     removed = kernel.detach(device, netns)
-    say(f"AVQ was removed from {device}." if removed else f"No AVQ was attached to {device}.")
+    say(f"The AQM was removed from {device}." if removed else f"No AQM was attached to {device}.")
 
 
-def stats(device: Device, netns: Netns = None, json: options.Json = False) -> None:
-    """Show the settings and the counters of AVQ at a device, in packets on the wire.
+def stats(
+    device: Device,
+    netns: Netns = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Show curves of the last minute on the whole terminal.")
+    ] = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[HOST:]PORT",
+            help="Serve the state of the AQM to Prometheus at this address until it is "
+            "interrupted; HOST is 127.0.0.1 by default.",
+            show_default=False,
+        ),
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Show the settings and the counters of the AQM at a device, in packets on the wire.
 
-    Example: marqueue stats eth0 --json
+    [bold]Examples[/bold]
+
+    marqueue stats eth0 --json
+
+    marqueue stats eth0 --watch --metrics 9464
     """
+    if watch or metrics:
+        if json:
+            raise MarqueueError("--json: got it with --watch or --metrics, expected it alone")
+        _follow(device, netns, watch, metrics_address(metrics))
+        return
     state = kernel.stats(device, netns)
     if state is None:
-        raise MarqueueError(f"{device}: no AVQ is attached, expected one by marqueue attach")
+        raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
     if json:
         print_json(state.as_dict())
         return
     rows = table("at " + device, "")
-    gamma = "–" if state.gamma is None else f"{state.gamma:.4g}"
-    rows.add_row("rate", f"{state.rate / 1e6:.6g} Mbit/s")
-    rows.add_row("gamma, alpha", f"{gamma}, {state.alpha:.4g} /s")
-    rows.add_row("virtual buffer", f"{state.buffer:.0f} B")
+    rows.add_row("aqm", state.aqm)
+    if state.rate is not None:
+        rows.add_row("rate", f"{state.rate / 1e6:.6g} Mbit/s")
+    for name, value in state.parameters.items():
+        rows.add_row(name, f"{value:.6g}")
     rows.add_row("signal", state.signal)
-    rows.add_row("virtual capacity", f"{state.virtual_capacity / 1e6:.6g} Mbit/s")
-    rows.add_row("virtual queue", f"{state.virtual_queue:.0f} B")
+    for name, value in state.state.items():
+        rows.add_row(name.replace("_", " "), f"{value:.6g}")
     for name in ("packets", "bytes", "marked", "dropped", "already_ce", "unmarked", "segmented"):
         rows.add_row(name.replace("_", " "), str(getattr(state, name)))
     output.print(rows)
@@ -124,3 +179,37 @@ def stats(device: Device, netns: Netns = None, json: options.Json = False) -> No
             f"{state.segmented} buffers contained several packets, which are marked together or "
             "not at all. To mark single packets, run at the sender: ethtool -K DEV tso off gso off"
         )
+
+
+def _follow(device: str, netns: str | None, watch: bool, address: tuple[str, int] | None) -> None:
+    """Shows and serves the state until it is interrupted."""
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    if watch and not shown:
+        raise MarqueueError("--watch: expected standard error to be a terminal")
+    if kernel.stats(device, netns) is None:
+        raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
+    # Slow to import, and needed here only.
+    from marqueue.live.termination import signals_raise
+
+    with signals_raise(), suppress(KeyboardInterrupt), _served(device, netns, address):
+        if watch:
+            from marqueue.cli.stats_page import watch as watch_page
+
+            watch_page(device, netns)
+        else:
+            signals.pause()
+
+
+@contextmanager
+def _served(device: str, netns: str | None, address: tuple[str, int] | None) -> Iterator[None]:
+    if address is None:
+        yield
+        return
+    # Of an extra, which few have.
+    from marqueue.live.kernel_metrics import KernelMetrics
+    from marqueue.live.metrics import served
+
+    with served(address, KernelMetrics(device, netns)):
+        host, port = address
+        say(f"Metrics: http://{host}:{port}/metrics")
+        yield

@@ -4,7 +4,6 @@ import math
 import os
 import shutil
 import sys
-import tomllib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -13,10 +12,10 @@ from typing import Annotated, Any
 import typer
 
 from marqueue.cli import complete, options
+from marqueue.cli.aqm_option import aqm_table
+from marqueue.cli.metrics_option import metrics_address
 from marqueue.errors import RunError, ScenarioError, show
-from marqueue.extras import require
 from marqueue.live import capacity
-from marqueue.programs.registry import is_program
 from marqueue.results.output_file import check_output_file
 from marqueue.scenario import Scenario, compile, from_dict
 from marqueue.scenario.delivery_trace import mean_rate
@@ -216,7 +215,7 @@ def link(
     from marqueue.cli.link_run import Display, run_and_report
     from marqueue.live.link import OUTSIDE
 
-    address = _metrics_address(metrics)
+    address = metrics_address(metrics)
     if json:
         check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
@@ -232,16 +231,6 @@ def link(
         wanted = Display(bool(line) and not watch, watch, json, directory, address)
         code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet)
     raise typer.Exit(code)
-
-
-def _metrics_address(metrics: str | None) -> tuple[str, int] | None:
-    """The address of --metrics. Raises RunError if it is wrong, and MissingExtra."""
-    if metrics is None:
-        return None
-    require("metrics", "--metrics")
-    from marqueue.live.metrics import parse_address
-
-    return parse_address(metrics)
 
 
 def _follow_trace(
@@ -331,24 +320,6 @@ def _product(options: dict[str, Any], mtu: int) -> str:
     except ValueError:
         return f"{FEWEST} packets"
     return f"{max(math.ceil(rate.base * 2 * delay.seconds / 8 / mtu), FEWEST)} packets"
-
-
-def aqm_table(text: str) -> dict[str, Any]:
-    """The table of an AQM from NAME:PARAMETER=VALUE,... Raises RunError if a value is missing."""
-    if is_program(text):
-        expected = "expected an AQM of the engine: a class in Python runs in simulations only"
-        raise RunError(f"--aqm: got {show(text)}, {expected}")
-    name, _, rest = text.partition(":")
-    table: dict[str, Any] = {"name": name}
-    for each in filter(None, rest.split(",")):
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise RunError(f"--aqm: got {show(each)}, expected NAME=VALUE behind the colon")
-        try:
-            table[key.strip()] = tomllib.loads(f"value = {value}")["value"]
-        except tomllib.TOMLDecodeError:
-            table[key.strip()] = value.strip()
-    return table
 
 
 def _change(text: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ from marqueue.live import requirements
 from marqueue.live.audit import audit_summary
 from marqueue.live.link import LinkOutcome, run_behind
 from marqueue.live.link_result import as_dict, link_measurements, table
+from marqueue.live.machine import Timers
 from marqueue.live.process_tree import INHERITED, Pipes
 from marqueue.live.recording import EVERY, Recording, Watcher
 from marqueue.live.termination import signals_raise
@@ -31,6 +32,9 @@ from marqueue.results import Result
 from marqueue.results.output_directory import OutputDirectory
 from marqueue.results.output_file import write_output_file
 from marqueue.scenario import Scenario
+
+MEASURED = 0.25
+"""How long the machine is measured before a command starts, s."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,9 @@ def run_and_report(
         requirements.require(["nft"])
         for each in internet_access.blocking_settings():
             say(f"Warning: {each}")
+    timers = Timers.measure(MEASURED)
+    if doubt := timers.doubt(_packet_time(plan)):
+        say(f"Warning: {doubt}")
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
     keep: list[Watcher] = [recording] if wanted.json or wanted.report else []
@@ -75,12 +82,22 @@ def run_and_report(
                 watchers=[*keep, *served, *watchers],
                 pipes=pipes,
             )
-        result = link_measurements(scenario, plan, command, ended, recording)
+        result = link_measurements(scenario, plan, command, ended, recording, timers)
         _write(result, wanted)
         # The terminal may be gone.
         with suppress(OSError):
             _print(result, ended, wanted)
     return ended.exit_code
+
+
+def _packet_time(plan: Mapping[str, Any]) -> float:
+    """The shortest time that a queue of the plan takes for a packet of mean size, s."""
+    return min(
+        8
+        * link["queue"]["mean_packet"]
+        / max([link["rate"], *(rate for _, rate in link["schedule"])])
+        for link in plan["links"]
+    )
 
 
 @contextmanager
@@ -90,9 +107,10 @@ def _served(wanted: Display, names: Mapping[int, str]) -> Iterator[list[Watcher]
         yield []
         return
     # Of an extra, which few have.
-    from marqueue.live.metrics import served
+    from marqueue.live.metrics import LinkMetrics, served
 
-    with served(wanted.metrics, names) as watcher:
+    watcher = LinkMetrics(names)
+    with served(wanted.metrics, watcher):
         host, port = wanted.metrics
         say(f"Metrics: http://{host}:{port}/metrics")
         yield [watcher]

@@ -13,6 +13,9 @@ from marqueue.scenario import Scenario, scenario_warnings
 INVALID = 4
 """Exit code if the machine did not keep up, so that the result is invalid."""
 
+MEASURED = 1.0
+"""How long the machine is measured before a run, s."""
+
 
 def live(
     file: options.File,
@@ -55,15 +58,18 @@ def live(
         say(f"Warning: {each}")
     say(announcement(scenario))
     # Slow to import, and not needed for help.
+    from marqueue.live.machine import Timers
     from marqueue.live.run import run_live
     from marqueue.live.termination import signals_raise
 
+    timers = Timers.measure(MEASURED)
+    say(f"Machine: {timers.in_words()}")
     with (
         signals_raise(),
         options.claimed(out, f"{slug(scenario.name)}-live", force) as directory,
         progress_bar(f"{scenario.name}, live") as progress,
     ):
-        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress)
+        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress, timers=timers)
         with directory.staged() as fresh:
             result.write_files(fresh, options.report_of(result))
     if json:

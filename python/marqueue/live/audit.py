@@ -17,7 +17,7 @@ MAX_RELEASE_ERROR = 0.5
 def invalid_reasons(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
     """The reasons why the result is invalid, a sentence each."""
     return [
-        *_late(audit["release_error"], packet_time),
+        *_late(audit, packet_time),
         *_packets_late(audit.get("packets")),
         *_paced_late(audit.get("paced")),
         *_lost(audit),
@@ -44,7 +44,8 @@ def _paced_late(paced: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
-def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
+def _late(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    error = audit["release_error"]
     if (
         packet_time is None
         or not error["packets"]
@@ -54,8 +55,26 @@ def _late(error: Mapping[str, Any], packet_time: float | None) -> list[str]:
     return [
         f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at "
         f"most half a packet time ({MAX_RELEASE_ERROR * packet_time * 1e6:.1f} us): the machine "
-        "did not keep up."
+        f"did not keep up{_who_was_it(audit)}."
     ]
+
+
+def _who_was_it(audit: Mapping[str, Any]) -> str:
+    """Who had the processor while the link's thread was ready, in parentheses; empty if Linux does
+    not report it."""
+    waited = audit.get("waited")
+    if waited is None:
+        return ""
+    others = [
+        f"{what} {audit[name] * 1e3:.1f} ms"
+        for name, what in (
+            ("stolen", "the hypervisor took, of all processors,"),
+            ("throttled", "a CPU quota stopped this process for"),
+        )
+        if audit.get(name)
+    ]
+    ready = f"its thread was ready and had no processor for {waited * 1e3:.1f} ms"
+    return f" ({'; '.join([ready, *others])})"
 
 
 def _lost(audit: Mapping[str, Any]) -> list[str]:

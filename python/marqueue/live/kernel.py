@@ -1,9 +1,10 @@
-"""AVQ at tc's egress hook and DCTCP as a congestion control, inside the Linux kernel by BPF.
+"""AQMs at tc's egress hook and DCTCP as a congestion control, inside the Linux kernel by BPF.
 
 Both need root and a build with the BPF programs; :func:`missing` says what is missing.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import marqueue._core as _core
 from marqueue.errors import MarqueueError, one_of, show
-from marqueue.scenario.parameters import Refused, aqms
+from marqueue.scenario.parameters import Refused, Value, read_policy
 from marqueue.units import PACKETS, Rate, Size
 
 FRAME = 1514
@@ -33,78 +34,92 @@ class KernelRefused(MarqueueError):
 
 
 @dataclass(frozen=True)
-class Avq:
-    """Parameters of AVQ in the kernel (Kunniyur and Srikant 2004, section II)."""
+class Aqm:
+    """An AQM for the kernel, at the shaper of a device."""
 
-    rate: int
-    """C, bit/s: the rate of the shaper below, counted with the same headers."""
-    gamma: float
-    """Desired utilization."""
-    alpha: float
-    """Smoothing, 1/s."""
+    name: str
+    """One of :func:`names`."""
+    parameters: Mapping[str, Value]
+    """Given parameters, in base units; all others have their defaults."""
+    rate: int | None
+    """bit/s: the rate of the shaper below, counted with the same headers; PI and scaled marking
+    need none."""
     buffer: int
-    """B, the size of the virtual queue, in bytes."""
+    """AVQ's virtual queue, bytes; the others have none."""
     signal: str
     """One of :data:`SIGNALS`."""
 
     @classmethod
     def read(
         cls,
-        rate: str,
-        gamma: float | None = None,
-        alpha: str | None = None,
+        aqm: str | Mapping[str, object],
+        rate: str | None = None,
         buffer: str | None = None,
         signal: str = "ecn",
-    ) -> "Avq":
-        """Reads values as scenarios write them. Defaults are those of the paper: gamma 0.98, alpha
-        0.15 /s, 100 packets.
+    ) -> "Aqm":
+        """Reads values as scenarios write them: an AQM is a name, or a table with ``name`` and
+        parameters. The virtual queue of AVQ has 100 packets by default.
 
         Raises MarqueueError with name, value and what was expected.
         """
-        declared = {spec.name: spec for spec in aqms()["avq"].params}
-        given = {"gamma": gamma, "alpha": alpha}
-        values: dict[str, Any] = {}
+        given = aqm if isinstance(aqm, str) else aqm.get("name")
+        if given not in names():
+            why = (
+                "matched packets are already in the queue, where tc's hook cannot drop them"
+                if str(given).startswith("choke")
+                else "tc's hook sees arrivals only"
+            )
+            expected = f"expected one of {', '.join(names())}: {why}"
+            raise MarqueueError(f"aqm: got {show(given)}, {expected}")
+        place = "rate"
         try:
-            name = "rate"
-            values["rate"] = Rate.parse(rate).base
-            if values["rate"] == 0:
+            bits = None if rate is None else Rate.parse(rate).base
+            if bits == 0:
                 raise ValueError(f"got {show(rate)}, expected more than 0")
-            for name, value in given.items():
-                spec = declared[name]
-                values[name] = spec.default if value is None else spec.read(value)
-            name = "buffer"
-            values["buffer"] = _bytes(buffer or "100 packets")
-            name = "signal"
+            place = "buffer"
+            if buffer is not None and given != "avq":
+                raise ValueError(f"got {show(buffer)}, expected none: {given} has no virtual queue")
+            size = _bytes(buffer or "100 packets")
+            if size < FRAME:
+                raise ValueError(f"got {show(buffer)}, expected at least a packet of {FRAME} B")
+            place = "signal"
             if signal not in SIGNALS:
                 raise ValueError(f"got {show(signal)}, expected {one_of(SIGNALS)}")
+            name, parameters = read_policy(aqm)
         except Refused as refused:
-            raise MarqueueError(f"{name}: {refused.problems[0][1]}") from None
+            where, message = refused.problems[0]
+            raise MarqueueError(f"{'.'.join(map(str, where))}: {message}") from None
         except ValueError as error:
-            raise MarqueueError(f"{name}: {error}") from None
-        return cls(signal=signal, **values)
+            raise MarqueueError(f"{place}: {error}") from None
+        read = cls(name, parameters, bits, size, signal)
+        try:
+            _core.kernel_check(read.policy(), rate=bits, packet=FRAME, buffer=size)
+        except _core.KernelError as error:
+            raise MarqueueError(str(error)) from None
+        return read
+
+    def policy(self) -> str:
+        """The AQM as the engine reads it, JSON."""
+        return json.dumps({"name": self.name, "params": dict(self.parameters)})
 
 
 @dataclass(frozen=True)
 class Stats:
-    """Settings and counters of AVQ at a device; packets are those on the wire."""
+    """Settings, state and counters of the AQM at a device; packets are those on the wire."""
 
-    rate: float
-    """C, bit/s."""
-    gamma: float | None
-    """None if alpha is 0, where it has no meaning."""
-    alpha: float
-    """alpha as rounded by the fixed-point program, 1/s."""
-    buffer: float
-    """B, bytes."""
+    aqm: str
+    rate: float | None
+    """The rate of the shaper, bit/s; None for AQMs that need none."""
     signal: str
-    virtual_capacity: float
-    """C~ at the last packet, bit/s."""
-    virtual_queue: float
-    """VQ at the last packet, bytes."""
+    parameters: dict[str, float]
+    """As rounded by the fixed-point program, in the units of scenarios; AVQ's buffer in bytes."""
+    state: dict[str, float]
+    """The AQM's variables at the last packet: rates in bit/s, queues in bytes, probabilities,
+    prices."""
     packets: int
     bytes: int
     marked: int
-    """Packets that were set to CE."""
+    """Packets that were set to CE; with MKC, that took the price."""
     dropped: int
     already_ce: int
     """Packets to be marked that already had CE."""
@@ -118,31 +133,33 @@ class Stats:
         return asdict(self)
 
 
+def names() -> list[str]:
+    """The AQMs that the kernel can have."""
+    return _core.kernel_aqms()
+
+
 def missing() -> str | None:
     """The reason why no program can be loaded here; None if it can."""
     return _core.kernel_missing()
 
 
-def attach(device: str, avq: Avq, netns: str | None = None) -> bool:
-    """Attaches AVQ to the egress of a device, before its shaper. Returns False if it was already
+def attach(device: str, aqm: Aqm, netns: str | None = None) -> bool:
+    """Attaches an AQM to the egress of a device, before its shaper. Returns False if it was already
     there.
 
-    AVQ that is already attached gets the new parameters and keeps its state and counters. It stays
-    until :func:`detach`, or until the device is removed. ``netns`` is a name of ip-netns or the
-    file of a network namespace. Raises KernelRefused.
+    An AQM that is already attached gets the new parameters and keeps its state and counters;
+    another one is replaced. It stays until :func:`detach`, or until the device is removed.
+    ``netns`` is a name of ip-netns or the file of a network namespace. Raises KernelRefused.
     """
-    if avq.buffer < FRAME:
-        raise MarqueueError(f"buffer: got {avq.buffer} B, expected at least a packet of {FRAME} B")
     try:
-        return _core.avq_attach(
+        return _core.kernel_attach(
             device,
             _namespace(netns),
-            rate=avq.rate,
-            gamma=avq.gamma,
-            alpha=avq.alpha,
-            initial=1.0,
-            buffer=avq.buffer,
-            signal=avq.signal,
+            aqm.policy(),
+            rate=aqm.rate,
+            packet=FRAME,
+            buffer=aqm.buffer,
+            signal=aqm.signal,
         )
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
@@ -154,15 +171,15 @@ def detach(device: str, netns: str | None = None) -> bool:
     Raises KernelRefused.
     """
     try:
-        return _core.avq_detach(device, _namespace(netns))
+        return _core.kernel_detach(device, _namespace(netns))
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
 
 
 def stats(device: str, netns: str | None = None) -> Stats | None:
-    """The counters of AVQ at a device; None if it is not attached. Raises KernelRefused."""
+    """The counters of the AQM at a device; None if none is attached. Raises KernelRefused."""
     try:
-        raw = _core.avq_stats(device, _namespace(netns))
+        raw = _core.kernel_stats(device, _namespace(netns))
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
     return None if raw is None else Stats(**raw)

@@ -25,6 +25,7 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import requirements
 from marqueue.live.internet import DEVICE, internet_access, remove_stale_tables
+from marqueue.live.machine import watched
 from marqueue.live.namespaces import namespaces, setup_lock
 from marqueue.live.process_tree import INHERITED, Pipes, run_tree
 from marqueue.live.recording import Watcher, notify_watchers
@@ -103,10 +104,11 @@ def run_behind(
             addresses[OUTSIDE6] = outer6
         variables = {name: str(address.ip) for name, address in addresses.items()}
         with internet_access(here, list(addresses.values())) if internet else nullcontext():
-            link.start()
-            with notify_watchers(link, watchers):
+            taken: dict[str, Any] = {}
+            with watched(link, taken), notify_watchers(link, watchers):
                 code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
         raw = link.finish()
+        raw["audit"] |= taken
         rest = link.samples()
         for watcher in watchers:
             watcher(rest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from marqueue.live.audit import invalid_reasons
 from marqueue.live.link import LinkOutcome
+from marqueue.live.machine import Timers
 from marqueue.live.recording import Recording
 from marqueue.results import LINK_FIGURES, Result
 from marqueue.results.pipe import PIPE_FIGURES
@@ -41,6 +43,7 @@ def link_measurements(
     command: Sequence[str],
     ended: LinkOutcome,
     recording: Recording,
+    timers: Timers,
 ) -> Result:
     """The result of a link whose command has ended: one replication, as long as the command ran.
 
@@ -52,6 +55,7 @@ def link_measurements(
     audit = {**raw["audit"], "packet_time": ended.packet_time, "duration": raw["ended"]}
     live = {
         "command": list(command),
+        "timers": asdict(timers),
         "audits": [audit],
         "invalid_reasons": invalid_reasons(audit, ended.packet_time),
     }

@@ -94,21 +94,20 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 @contextmanager
-def served(address: tuple[str, int], names: Mapping[int, str]) -> Iterator[LinkMetrics]:
-    """Context manager: serves metrics at an address until it is left; yields their watcher.
+def served(address: tuple[str, int], collector: Collector) -> Iterator[None]:
+    """Context manager: serves what a collector yields at an address until it is left.
 
     Raises RunError if the address cannot be had.
     """
     host, port = address
-    metrics = LinkMetrics(names)
     registry = CollectorRegistry()
-    registry.register(metrics)
+    registry.register(collector)
     try:
         server, thread = start_http_server(port, host, registry)
     except OSError as error:
         raise RunError(f"--metrics: {host}:{port}: {error.strerror or error}") from None
     try:
-        yield metrics
+        yield
     finally:
         server.shutdown()
         server.server_close()

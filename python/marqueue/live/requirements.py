@@ -140,9 +140,3 @@ def send_drops(namespace: str | None, device: str) -> int:
     where = ("-netns", namespace) if namespace else ()
     [shown] = json.loads(run("ip", *where, "-json", "-stats", "link", "show", "dev", device))
     return int(shown["stats64"]["tx"]["dropped"])
-
-
-def stolen_seconds() -> float:
-    """CPU time that the hypervisor gave to other guests (steal time), summed over all CPUs, s."""
-    first = Path("/proc/stat").read_text(encoding="ascii").split("\n", 1)[0].split()
-    return int(first[8]) / os.sysconf("SC_CLK_TCK") if len(first) > 8 else 0.0

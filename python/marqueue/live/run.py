@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,6 +26,7 @@ from marqueue.live.endpoint_programs import FlowRecord, endpoints
 from marqueue.live.endpoints import DEVICE, configure
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_by_number, hosts_of
 from marqueue.live.iperf import run_receivers, run_senders
+from marqueue.live.machine import Timers, watched
 from marqueue.live.namespaces import namespaces
 from marqueue.live.paced import PacedSenders
 from marqueue.live.sockets import SHORTEST, Samples, SocketReader, counters, rows
@@ -55,13 +57,14 @@ def run_live(
     law: str | None = None,
     ipv6: bool = False,
     progress: Progress | None = None,
+    timers: Timers | None = None,
 ) -> Result:
     """Runs the replications of the scenario one after the other, in real time.
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
-    ``ipv6`` packets are IPv6, of the same size. ``result.provenance.live`` says whether the machine
-    kept up. Raises ScenarioError if live runs do not support the scenario, RunError if the machine
-    cannot do it.
+    ``ipv6`` packets are IPv6, of the same size. ``timers`` are kept with the result.
+    ``result.provenance.live`` says whether the machine kept up. Raises ScenarioError if live runs
+    do not support the scenario, RunError if the machine cannot do it.
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
@@ -90,6 +93,7 @@ def run_live(
     live = {
         "law": law,
         "ipv6": ipv6,
+        "timers": None if timers is None else asdict(timers),
         "audits": audits,
         "invalid_reasons": [
             f"Replication {r}: {each}" if len(audits) > 1 else each
@@ -128,22 +132,22 @@ def _replication(
         except OSError as error:
             raise RunError(str(error.strerror or error)) from None
         configure(plan, near, far, hosts)
-        stolen = requirements.stolen_seconds()
+        taken: dict[str, Any] = {}
         with run_receivers(far, greedy), endpoints(near, far, others, edges) as programs:
             senders = PacedSenders(plan, paced, near, far)
-            epoch = link.start()
-            programs.begin(epoch)
-            senders.begin(epoch)
-            step = max(plan["sample"] / 1e9, SHORTEST)
-            ports = [flow.port for flow in greedy]
-            with SocketReader((near, far), ports, epoch, step, edges) as reader:
-                began = run_senders(near, greedy, epoch, edges[-1], tell, reader.read)
-                reader.finish()
-            seen, late = programs.end()
-            paced_seen, traces, paced_late = senders.end()
+            with watched(link, taken) as epoch:
+                programs.begin(epoch)
+                senders.begin(epoch)
+                step = max(plan["sample"] / 1e9, SHORTEST)
+                ports = [flow.port for flow in greedy]
+                with SocketReader((near, far), ports, epoch, step, edges) as reader:
+                    began = run_senders(near, greedy, epoch, edges[-1], tell, reader.read)
+                    reader.finish()
+                seen, late = programs.end()
+                paced_seen, traces, paced_late = senders.end()
         raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
-        raw["audit"]["stolen"] = requirements.stolen_seconds() - stolen
+        raw["audit"] |= taken
         for end, name in (("near", near), ("far", far)):
             raw["audit"][end] |= counters(name, DEVICE)
     if late is not None:
