@@ -383,6 +383,9 @@ bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors 
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
 
+bench-round-trips: $(EXTENSION) ## Time 1000 flows with a round-trip time each beside ten classes; memory of 10^6 (10 minutes)
+	$(BIN)/python -m benches.round_trips $(BENCH)
+
 bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 to 10^6 flows (half an hour)
 	$(BIN)/python -m benches.small_buffer
 
