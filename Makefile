@@ -395,6 +395,9 @@ bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and w
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
 
+bench-round-trips: $(EXTENSION) ## Time 1000 flows with a round-trip time each beside ten classes; memory of 10^6 (10 minutes)
+	$(BIN)/python -m benches.round_trips $(BENCH)
+
 bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 to 10^6 flows (half an hour)
 	$(BIN)/python -m benches.small_buffer
 
@@ -422,11 +425,14 @@ coexistence: $(EXTENSION) $(INSTALLED) ## Remake docs/coexistence: five senders 
 attacks: $(EXTENSION) $(INSTALLED) ## Remake docs/attack: the worst traffic for drop-tail and seven AQMs (10 minutes)
 	$(BIN)/python -m benches.attacks
 
-theory-data: $(EXTENSION) ## Remake the data and figures of docs/theory/chain and docs/theory/buffer (10 minutes)
+buffer-grid: $(EXTENSION) $(INSTALLED) ## Models of buffer sizes against packets at 40 points: docs/theory/buffer/grid (3 minutes)
+	$(call kept,validate --only buffers,docs/theory/buffer/grid.json)
+	$(BIN)/python -m benches.buffer_grid
+
+theory-data: buffer-grid ## Remake the data and figures of docs/theory/chain and docs/theory/buffer (10 minutes)
 	$(BIN)/marqueue theory chain phases docs/theory/chain
 	$(BIN)/marqueue theory chain packets docs/theory/chain
 	$(call kept,theory chain between,docs/theory/chain/between.json)
-	$(call kept,validate --only buffers,docs/theory/buffer/grid.json)
 	$(foreach aqm,droptail red avq codel scaled,$(call kept,theory buffer --capacity "100 Mbit/s" --flows 100 \
 		--rtt "240 ms" --loss 0.01 --aqm $(aqm) --check,docs/theory/buffer/$(aqm).json) &&) true
 

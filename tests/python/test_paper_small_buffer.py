@@ -9,7 +9,7 @@ from marqueue.ns2.continuous import CONTINUOUS
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
 from marqueue.papers.quantity import Quantity, side_by_side, single
-from marqueue.papers.small_buffer import experiment_4, setups
+from marqueue.papers.small_buffer import experiment_4, setups, theorem_2
 from marqueue.papers.small_buffer.experiment_8 import LINK
 from marqueue.papers.small_buffer.measures import distance_from_normal, fall, marked_by_clt
 from marqueue.papers.verdict import judge
@@ -60,6 +60,27 @@ def test_the_scale_has_its_buffer_and_the_theorems_their_exponents(number: str):
         [link] = [each for each in compile(every["EXP-200"])["links"] if each["name"] == LINK]
         aqm = link["queue"]["policy"]["params"]
         assert (aqm["flows"], aqm["a"], aqm["b"]) == (400, 0.2, 0.3)
+
+
+def test_time_above_n_to_the_0_3_counts_whole_packets():
+    scenario = setups.dumbbell("RED1", 50, PAPER.main_choice("4"))
+    run = package.run(scenario, replications=1, seed=7)
+    [window] = run.link().windows()
+    # 50^0.3 is 3.23: four packets are above, three are not.
+    below = sum(window.queue[:4]) / window.seconds
+    assert 0.1 < below < 0.9
+    assert theorem_2.above(run, "RED1", 50).values[0, 0] == pytest.approx(1 - below)
+
+
+def test_in_the_chain_with_5_packets_a_flow_theorem_2_fails_with_overload():
+    found = theorem_2.of_chain("EXP")
+    [tail], [marks] = (found[f"chain.{name}.EXP"].values for name in ("tail", "marks"))
+    assert theorem_2.CT == 5
+    # Flows in step fill the pipe in one round trip of four, in which all packets are marked.
+    assert tail[-1] == pytest.approx(0.25, abs=0.01)
+    assert marks[-1] > 0.25
+    # Unsynchronized, a window of CT is halved once in CT/2 round trips: 2/CT^2 of the packets.
+    assert marks[2] == pytest.approx(2 / theorem_2.CT**2, rel=0.15)
 
 
 #: Larger exponents with many flows, of which none of these claims speaks.

@@ -2,11 +2,13 @@
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
 import pytest
+from benches import buffer_grid
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -287,6 +289,21 @@ def test_the_errors_in_force_are_those_of_the_stored_grid(
         loose = 0.1 if model.quantity == "loss" else 0.015
         assert model.error[0] - 1e-9 <= low <= model.error[0] + loose, (model.name, low)
         assert model.error[1] - loose <= high <= model.error[1] + 1e-9, (model.name, high)
+
+
+def test_the_picture_of_the_grid_has_the_points_of_the_page() -> None:
+    drawn = buffer_grid.errors(KEPT / "grid.json")
+    page = (KEPT.parent / "buffer.md").read_text(encoding="utf-8")
+    for (model, quantity), points in drawn.items():
+        # The page includes the intervals of utilization only.
+        unit, digits, part = (" times", 2, 0) if quantity == "loss" else ("", 3, 1)
+        low = min(error - part * half for _, error, half in points)
+        high = max(error + part * half for _, error, half in points)
+        said = re.search(rf"\| {model} \| (\d+) \| ([−\d.]+)(?: to ([\d.]+))?{unit} \|", page)
+        assert said is not None, model
+        assert int(said[1]) == len(points), model
+        assert abs(float(said[2].replace("−", "-")) - low) < 0.51 * 10**-digits, model
+        assert abs(float(said[3] or said[2]) - high) < 0.51 * 10**-digits, model
 
 
 def test_the_grid_is_measured_again_at_four_points(grid: dict[str, tuple[float, float]]) -> None:

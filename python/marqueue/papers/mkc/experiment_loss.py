@@ -37,7 +37,8 @@ AIMD = {"name": "aimd", "alpha": f"{ALPHA / 1600:g} /s", "beta": 1 - BETA, "inte
 
 
 def setups(_choice: Choice) -> Mapping[str, Scenario]:
-    """A set-up per router and number of flows; AIMD on droptail; EMKC with C in proportion to N."""
+    """A set-up per router and number of flows; AIMD on droptail; EMKC with C in proportion to N,
+    and with a price of a capacity that is lower by N alpha / beta."""
     every = {f"{kind}-{n}": flows(kind, n) for kind in ROUTERS for n in {*FLOWS, *COMPARED}}
     aimd = {f"aimd-{n}": sharing(n, AIMD, "droptail", f"AIMD, {n} flows", C) for n in COMPARED}
     grown = {
@@ -50,7 +51,17 @@ def setups(_choice: Choice) -> Mapping[str, Scenario]:
         )
         for n in COMPARED
     }
-    return every | aimd | grown | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
+    offset = {
+        f"offset-{n}": sharing(
+            n,
+            emkc(f"{ALPHA:g} bit/s", BETA),
+            {"name": "mkc", "delta": "100 ms", "share": 1 - n * ALPHA / (BETA * C)},
+            f"EMKC, {n} flows, price of C - N alpha / beta",
+            C,
+        )
+        for n in COMPARED
+    }
+    return every | aimd | grown | offset | {"long": flows("emkc", max(FLOWS), delta="400 ms")}
 
 
 def flows(kind: str, n: int, delta: str = "100 ms") -> Scenario:
@@ -129,8 +140,13 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
 
 def against_aimd(runs: Runs) -> dict[str, Quantity]:
     """Losses of EMKC and AIMD at the same numbers of flows, and of EMKC with C in proportion to
-    N."""
-    kinds = {"emkc": "EMKC", "aimd": "AIMD on droptail", "grown": "EMKC, C = N 0.5 Mbit/s"}
+    N, and with a price of C - N alpha / beta."""
+    kinds = {
+        "emkc": "EMKC",
+        "aimd": "AIMD on droptail",
+        "grown": "EMKC, C = N 0.5 Mbit/s",
+        "offset": "EMKC, price of C - N alpha / beta",
+    }
     out = {}
     for kind, of in kinds.items():
         names = {float(n): f"{kind}-{n}" for n in COMPARED}

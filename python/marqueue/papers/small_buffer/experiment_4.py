@@ -13,7 +13,7 @@ from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Quantity, Runs, side_by_side
 from marqueue.papers.readings import Choice
-from marqueue.papers.small_buffer import measures
+from marqueue.papers.small_buffer import measures, theorem_2
 from marqueue.papers.small_buffer.measures import (
     clt,
     dependence,
@@ -80,6 +80,12 @@ def scaled(runs: Runs, scheme: str) -> Quantity:
     return replace(queue, label="Queue, mean, over N^0.3", values=values)
 
 
+def tail(runs: Runs, scheme: str) -> Quantity:
+    """The share of time with at least N^(a + e) packets waiting, by the number of flows."""
+    at = {n: name for n, name in names(scheme, A).items() if name in runs}
+    return side_by_side({n: theorem_2.above(runs[at[n]], scheme, n) for n in at}, "N")
+
+
 def formula(scheme: str) -> Quantity:
     """Marks by the central limit theorem alone, by the number of flows."""
     values = [marked_by_clt(scheme, n, A, 0.0, STD * n**0.5) for n in FORMULA]
@@ -100,6 +106,8 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
         out[f"h.{key(OF_ONE, a)}"] = swept(runs, names(OF_ONE, a), partial(dependence, of=of))
     for scheme in CURVES:
         out[f"scaled.{scheme}"] = scaled(runs, scheme)
+        out[f"tail.{scheme}"] = tail(runs, scheme)
+        out |= theorem_2.of_chain(scheme)
         at = names(scheme, A)
         out[f"marks.{scheme}"] = replace(
             swept(runs, at, partial(of_link, of=scheme, figure="mark_ratio")),
@@ -120,6 +128,12 @@ def measure(runs: Runs, _choice: Choice) -> Quantities:
     for name in ("utilization", "delay", "loss"):
         out[f"alike.{name}"] = difference(out[f"{name}.RED1"], out[f"{name}.EXP"])
     return {**out, **windows(runs[named(*SHOWN)], "RED1, N = 200")}
+
+
+def theory(_choice: Choice) -> None:
+    """The chains, which :mod:`theorem_2` keeps."""
+    for scheme in CURVES:
+        theorem_2.of_chain(scheme)
 
 
 def histogram(runs: Runs) -> PaperFigure:
@@ -172,6 +186,7 @@ def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperF
             log_x=True,
             floor=0.0,
         ),
+        theorem_2.drawn(quantities, list(CURVES), quantities["clt.formula.RED1"]),
     ]
 
 
@@ -204,4 +219,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     full=full,
+    theory=theory,
 )
