@@ -16,6 +16,7 @@ from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.result_warnings import MOST_LISTED, has_spread_rtts, listed, route_rtts
 from marqueue.scenario.impairments import impairment_tables
+from marqueue.scenario.medium import medium_text
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.scenario.program import DIGEST, known_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
@@ -86,7 +87,8 @@ def capacity(link: Mapping[str, Any]) -> str:
     if not cpu:
         trace = link.get("delivery_opportunities")
         mean = f", mean of a trace of {time(trace[-1])}" if trace else ""
-        return RATE.write(Decimal(link["rate"])) + mean
+        medium = f", {medium_text(link['medium'])}" if link.get("medium") else ""
+        return RATE.write(Decimal(link["rate"])) + mean + medium
     cores = f", {cpu['cores']} cores" if cpu["cores"] > 1 else ""
     return CLOCK.write(Decimal(cpu["clock"])) + cores
 
