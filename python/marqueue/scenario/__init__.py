@@ -11,8 +11,8 @@ from marqueue.scenario.compiler import (
 from marqueue.scenario.fields import Aqm, MediaControl, RateLaw, Transport
 from marqueue.scenario.hosts import kernels_of, on_kernel
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
-from marqueue.scenario.medium import Medium
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
+from marqueue.scenario.medium import Medium
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
 from marqueue.scenario.topology import (
