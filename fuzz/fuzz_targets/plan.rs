@@ -94,6 +94,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
         delivery_opportunities,
+        medium: None,
         cpu: None,
         per_flow: None,
     };
@@ -124,6 +125,7 @@ fn links_of_flows(u: &mut Unstructured<'_>, link: LinkPlan) -> Result<LinkPlan> 
         trace: false,
         schedule,
         delivery_opportunities,
+        medium: None,
         pipe,
         ..link
     })

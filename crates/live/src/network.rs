@@ -387,11 +387,14 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
     if link.trace {
         return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }
+    if link.medium.is_some() {
+        return Err(ParamError::new("medium", "got a model of medium access, expected rates or a delivery trace"));
+    }
     if link.per_flow.is_some() {
         let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
         return Err(ParamError::new("per_flow", message));
     }
-    let resource = build_resource(plan, link, seed, &NoPrograms).map_err(|e| e.within("queue.policy"))?;
+    let resource = build_resource(plan, link, seed, &NoPrograms)?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),

@@ -30,6 +30,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
         }),
         schedule: Vec::new(),
         delivery_opportunities: Vec::new(),
+        medium: None,
         trace: false,
         pipe: PipePlan::default(),
         cpu: None,

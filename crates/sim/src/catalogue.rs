@@ -2,6 +2,7 @@
 //! (`crates/wasm`), which hand it over as JSON.
 
 use crate::impair::{Jitter, Loss, Reorder};
+use crate::medium::AnyMedium;
 use marqueue_aqm::Reason;
 use marqueue_cc::config::{Params, TIMESTAMPS_BYTES};
 use marqueue_cc::path_model::ModelState;
@@ -17,6 +18,7 @@ use serde::Serialize;
 struct Catalogue {
     aqms: Vec<Aqm>,
     losses: Vec<Model>,
+    media: Vec<Model>,
     rate_laws: Vec<RateLaw>,
     media_controls: Vec<Model>,
     jitter: Vec<Declaration>,
@@ -91,6 +93,7 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
         prices: entry.prices,
     });
     let losses = Loss::catalogue().into_iter().map(|loss| model(loss.name, loss.summary, loss.source, loss.params));
+    let media = AnyMedium::catalogue();
     let rate_laws = AnyRateLaw::catalogue()
         .into_iter()
         .map(|law| RateLaw { listens: listens(law.name), model: model(law.name, law.summary, law.source, law.params) });
@@ -98,6 +101,7 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
     Ok(Catalogue {
         aqms: aqms.collect(),
         losses: losses.collect(),
+        media: media.into_iter().map(|m| model(m.name, m.summary, m.source, m.params)).collect(),
         rate_laws: rate_laws.collect(),
         media_controls: media_controls.into_iter().map(|m| model(m.name, m.summary, m.source, m.params)).collect(),
         jitter: declarations(Jitter::specs()),

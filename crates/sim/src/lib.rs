@@ -5,6 +5,7 @@
 //! 2. [`route`] says which stage comes next.
 //! 3. [`resource`] queues and serves it (a link or a [`cpu`]); a link without a managed queue is a [`wire`],
 //!    and [`flow_links`] is a link for each flow.
+//!    [`medium`] has the models of links that wait for opportunities to send.
 //! 4. [`impair`] may lose, delay or reorder it behind the transmitter.
 //! 5. [`engine`] delivers it to the next stage.
 //! 6. The receiver of the [`flow`] answers; the acknowledgement takes the reverse route.
@@ -33,6 +34,7 @@ pub mod impair;
 mod in_flight;
 mod mailboxes;
 mod media_plan;
+pub mod medium;
 pub mod meter;
 pub mod packet_options;
 mod parallel;

@@ -86,6 +86,9 @@ pub struct LinkPlan {
     /// is then the mean rate.
     #[serde(default)]
     pub delivery_opportunities: Vec<Dur>,
+    /// The model of medium access and its parameters; without one the transmitter sends whenever it has a packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub medium: Option<PolicySpec>,
     /// Whether to record every arrival, mark, drop and departure.
     #[serde(default)]
     pub trace: bool,
@@ -173,7 +176,9 @@ impl LinkPlan {
     /// Has the link a queue, managed or not? A link whose capacity changes or whose packets are traced has one without
     /// measurements.
     pub fn has_queue(&self) -> bool {
-        self.queue.is_some() || !self.schedule.is_empty() || !self.delivery_opportunities.is_empty() || self.trace
+        let has_varying_capacity =
+            !self.schedule.is_empty() || !self.delivery_opportunities.is_empty() || self.medium.is_some();
+        self.queue.is_some() || has_varying_capacity || self.trace
     }
 
     /// The kernel that manages its queue.

@@ -85,6 +85,12 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
                 "expected a link without schedule and cpu".into(),
             );
         }
+        if link.medium.is_some() && (!link.schedule.is_empty() || !times.is_empty() || link.cpu.is_some()) {
+            return bad(
+                format!("links[{i}].medium"),
+                "expected a link without schedule, delivery_opportunities and cpu".into(),
+            );
+        }
         if link.schedule.windows(2).any(|w| w[0].0 >= w[1].0) {
             return bad(format!("links[{i}].schedule"), "expected increasing times".into());
         }
@@ -95,8 +101,10 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         if let Some(cpu) = &link.cpu {
             check_cpu(plan, link, cpu).map_err(|e| e.within(&format!("links[{i}]")))?;
         }
-        if link.router().is_some() && (!link.delivery_opportunities.is_empty() || link.cpu.is_some()) {
-            let message = "got the qdisc of a kernel, expected an AQM of the simulator at a CPU or a delivery trace";
+        let has_own_server = !times.is_empty() || link.cpu.is_some() || link.medium.is_some();
+        if link.router().is_some() && has_own_server {
+            let message =
+                "got the qdisc of a kernel, expected an AQM of the simulator at a CPU, a delivery trace or a medium";
             return bad(format!("links[{i}].queue.policy"), message.into());
         }
         check_per_flow(plan, link).map_err(|e| e.within(&format!("links[{i}]")))?;

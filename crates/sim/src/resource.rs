@@ -1,8 +1,12 @@
-//! A queue under a discipline with its server: a transmitter, a delivery trace or a CPU.
+//! A queue under a discipline with its server: a transmitter, a delivery trace, a medium or a CPU.
 //!
 //! Departures are computed lazily. Before anything else happens to the queue at `t`, everything due by `t` is processed
 //! in order of time: timers, departures, idleness ([`Resource::next_departure`]). So a departure needs no event of its
 //! own; it must only be known before the packet arrives at the far end of the link.
+
+mod medium;
+
+pub use medium::Medium;
 
 use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
@@ -20,6 +24,8 @@ pub enum Server {
     Link(Transmitter),
     /// A link that sends at the instants of a trace.
     DeliveryTrace(Box<DeliveryTrace>),
+    /// A link whose sender waits for opportunities.
+    Medium(Box<Medium>),
     /// A CPU.
     Cpu(Box<Cpu>),
 }
@@ -41,6 +47,8 @@ pub struct Resource {
     free: Time,
     /// True once the server has found the queue empty.
     idle: bool,
+    /// Whether a medium has packets that have not crossed it.
+    holds: bool,
     /// Rate changes to come, the next one last.
     schedule: Vec<(Time, Rate)>,
     /// Packets in the queue.
@@ -65,6 +73,7 @@ impl Resource {
             delay,
             free: Time::ZERO,
             idle: true,
+            holds: false,
             schedule: schedule.iter().rev().copied().collect(),
             waiting: 0,
             next_flow: None,
@@ -161,6 +170,9 @@ impl Resource {
     /// end. A packet keeps the rate it started with.
     #[inline(always)]
     fn serve(&mut self, now: Time) -> Option<(Packet, Time)> {
+        if matches!(self.server, Server::Medium(_)) {
+            return self.serve_medium(now);
+        }
         self.meter.integrate_queue(self.waiting, now);
         // Read in place: moving it at once would stall on store forwarding.
         let got = self.qdisc.dequeue_with_status(now);
@@ -186,6 +198,7 @@ impl Resource {
                     (done, self.free) = (served.done, served.free);
                     served.cycles
                 }
+                Server::Medium(_) => unreachable!("a medium takes packets itself"),
             };
             self.meter.record_departure(*sojourn, work, packet.class());
             if let Some(trace) = &mut self.trace {
@@ -208,7 +221,7 @@ impl Resource {
     fn wait_for_shaper(&mut self, timer: Time) {
         self.free = match &mut self.server {
             Server::DeliveryTrace(trace) => trace.first_from(timer),
-            Server::Link(_) | Server::Cpu(_) => timer,
+            Server::Link(_) | Server::Cpu(_) | Server::Medium(_) => timer,
         };
     }
 
@@ -219,6 +232,13 @@ impl Resource {
             return None;
         }
         self.free = self.free.max(now);
+        if let Server::Medium(medium) = &mut self.server {
+            // Several packets may leave at an opportunity, so even one at `now` is left to `next_departure`.
+            self.free = medium.first_from(self.free);
+            self.idle = false;
+            self.update_due(self.qdisc.status());
+            return None;
+        }
         if let Server::DeliveryTrace(trace) = &mut self.server {
             self.free = trace.first_from(self.free);
             if self.free > now {
@@ -234,7 +254,7 @@ impl Resource {
     /// earlier.
     #[inline]
     pub fn deadline(&self) -> Time {
-        if self.waiting == 0 {
+        if self.waiting == 0 && !self.holds {
             Time::NEVER
         } else {
             self.free + self.delay
@@ -277,11 +297,12 @@ impl Resource {
         }
     }
 
-    /// Speed of the server: bits a second (the mean of a delivery trace), or cycles a second.
+    /// Speed of the server: bits a second (the mean of a delivery trace or of a busy medium), or cycles a second.
     pub fn speed(&self) -> f64 {
         match &self.server {
             Server::Link(transmitter) => transmitter.rate().0 as f64,
             Server::DeliveryTrace(trace) => trace.mean_rate(),
+            Server::Medium(medium) => medium.capacity(),
             Server::Cpu(cpu) => cpu.speed(),
         }
     }
@@ -291,8 +312,8 @@ impl Resource {
         match &self.server {
             _ if self.idle => 0.0,
             Server::Link(transmitter) => transmitter.rate().0 as f64 * self.free.since(now).secs(),
-            // A delivery takes no time.
-            Server::DeliveryTrace(_) => 0.0,
+            // A delivery takes no time; an opportunity counts where it begins.
+            Server::DeliveryTrace(_) | Server::Medium(_) => 0.0,
             Server::Cpu(cpu) => cpu.ahead(now),
         }
     }
@@ -307,14 +328,25 @@ impl Resource {
     }
 
     /// Collects the packets that the discipline has just dropped, the first of them with `queue` others in the queue.
-    /// If there are several, they were taken from the head of the queue one after the other.
-    fn collect_dropped(&mut self, now: Time, mut queue: u32) {
-        for (packet, reason) in self.qdisc.drain_dropped() {
-            self.lost.push(packet);
-            if let Some(trace) = &mut self.trace {
-                trace.record_drop(now, &packet, queue, reason);
-                queue = queue.saturating_sub(1);
-            }
+    fn collect_dropped(&mut self, now: Time, queue: u32) {
+        collect_dropped(&mut self.qdisc, &mut self.trace, &mut self.lost, now, queue);
+    }
+}
+
+/// Moves the packets that `qdisc` has just dropped to `lost`, the first of them with `queue` others in the queue. If
+/// there are several, they were taken from the head of the queue one after the other.
+fn collect_dropped(
+    qdisc: &mut Discipline,
+    trace: &mut Option<Box<Trace>>,
+    lost: &mut Vec<Packet>,
+    now: Time,
+    mut queue: u32,
+) {
+    for (packet, reason) in qdisc.drain_dropped() {
+        lost.push(packet);
+        if let Some(trace) = trace {
+            trace.record_drop(now, &packet, queue, reason);
+            queue = queue.saturating_sub(1);
         }
     }
 }

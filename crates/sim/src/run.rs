@@ -5,11 +5,12 @@ use crate::delivery_trace::DeliveryTrace;
 use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::external::{ExternalFlow, Reached};
 use crate::impair::Pipe;
+use crate::medium::AnyMedium;
 use crate::meter::Meter;
 use crate::plan::{LinkPlan, Plan, QueuePlan, TrafficKind, TransportPlan};
 use crate::plan_check::check_plan;
 use crate::programs::{NoPrograms, Programs, UncheckedPrograms};
-use crate::resource::{Resource, Server};
+use crate::resource::{Medium, Resource, Server};
 use crate::result::{PipeResult, RunResult};
 use crate::trace::MAX_ROWS;
 use marqueue_aqm::{Discipline, Env, Outside, SingleQueue};
@@ -17,7 +18,7 @@ use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_cc::Config;
 use marqueue_core::params::ParamError;
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Rng, Time};
+use marqueue_core::{Rate, Rng, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -347,9 +348,7 @@ pub(crate) fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Resul
         .links
         .iter()
         .enumerate()
-        .map(|(i, link)| {
-            build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}].queue.policy")))
-        })
+        .map(|(i, link)| build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}]"))))
         .collect::<Result<_, _>>()?;
     let windows = plan.boundaries.len() + 1;
     let pipes = plan
@@ -386,8 +385,17 @@ pub fn build_resource(
         None if link.has_queue() => QueuePlan::unlimited(),
         None => return Ok(None),
     };
+    let medium = link.medium.as_ref().map(|spec| {
+        let rng = Rng::named(seed, &format!("link/{}/medium", link.name));
+        AnyMedium::build(spec, link.rate, rng).map_err(|e| e.within("medium"))
+    });
+    let medium = medium.transpose()?.map(|model| {
+        let capacity = model.capacity(queue.mean_packet);
+        Box::new(Medium::new(model, capacity))
+    });
     let env = Env {
-        rate: link.rate,
+        // Of a medium, AQMs are told what packets of usual size get of it.
+        rate: medium.as_ref().map_or(link.rate, |medium| Rate((medium.capacity().round() as u64).max(1))),
         mean_packet: queue.mean_packet,
         limit: queue.limit,
         delay: link.delay,
@@ -398,18 +406,19 @@ pub fn build_resource(
     let discipline = match queue.router {
         Some(_) => Discipline::Outside(Outside::new(env)),
         None if queue.policy.name.starts_with(PREFIX) => {
-            let program = programs.policy(&queue.policy, &env)?;
+            let program = programs.policy(&queue.policy, &env).map_err(|e| e.within("queue.policy"))?;
             Discipline::Program(SingleQueue::of_program(program, env, rng))
         }
-        None => Discipline::build(&queue.policy, env, rng)?,
+        None => Discipline::build(&queue.policy, env, rng).map_err(|e| e.within("queue.policy"))?,
     };
     let meter = Meter::new(discipline.probes(), plan.class_count());
-    let server = match &link.cpu {
-        Some(cpu) => Server::Cpu(Box::new(Cpu::new(cpu))),
-        None if !link.delivery_opportunities.is_empty() => {
+    let server = match (&link.cpu, medium) {
+        (Some(cpu), _) => Server::Cpu(Box::new(Cpu::new(cpu))),
+        (None, Some(medium)) => Server::Medium(medium),
+        (None, None) if !link.delivery_opportunities.is_empty() => {
             Server::DeliveryTrace(Box::new(DeliveryTrace::new(link.delivery_opportunities.clone())))
         }
-        None => Server::Link(Transmitter::new(link.rate)),
+        (None, None) => Server::Link(Transmitter::new(link.rate)),
     };
     let mut resource = Resource::new(discipline, server, link.delay, &link.schedule, meter);
     resource.trace = link.trace.then(Box::default);

@@ -17,6 +17,7 @@ fn plan(policy: PolicySpec) -> Plan {
         queue,
         schedule: Vec::new(),
         delivery_opportunities: Vec::new(),
+        medium: None,
         trace: false,
         pipe: PipePlan::default(),
         per_flow: None,

@@ -32,6 +32,7 @@ fn plan() -> Plan {
             queue: Some(queue),
             schedule: Vec::new(),
             delivery_opportunities: Vec::new(),
+            medium: None,
             trace: true,
             pipe: PipePlan::default(),
             per_flow: None,

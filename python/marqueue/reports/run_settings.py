@@ -23,6 +23,7 @@ from marqueue.results.result_warnings import (
     route_rtts,
 )
 from marqueue.scenario.impairments import impairment_tables
+from marqueue.scenario.medium import medium_text
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.scenario.program import DIGEST, known_declarations
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
@@ -106,7 +107,8 @@ def capacity(link: Mapping[str, Any]) -> str:
     if not cpu:
         trace = link.get("delivery_opportunities")
         mean = f", mean of a trace of {time(trace[-1])}" if trace else ""
-        return RATE.write(Decimal(link["rate"])) + mean
+        medium = f", {medium_text(link['medium'])}" if link.get("medium") else ""
+        return RATE.write(Decimal(link["rate"])) + mean + medium
     cores = f", {cpu['cores']} cores" if cpu["cores"] > 1 else ""
     return CLOCK.write(Decimal(cpu["clock"])) + cores
 

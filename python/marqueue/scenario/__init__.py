@@ -12,6 +12,7 @@ from marqueue.scenario.fields import Aqm, MediaControl, RateLaw, Transport
 from marqueue.scenario.hosts import kernels_of, on_kernel
 from marqueue.scenario.impairments import Jitter, Loss, Reorder
 from marqueue.scenario.loading import from_dict, from_toml, load, with_overrides
+from marqueue.scenario.medium import Medium
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.schema import schema
 from marqueue.scenario.topology import (
@@ -41,6 +42,7 @@ __all__ = [
     "Loss",
     "Media",
     "MediaControl",
+    "Medium",
     "Paced",
     "Packets",
     "ParkingLot",

@@ -230,6 +230,12 @@ def losses() -> dict[str, ModelEntry]:
 
 
 @cache
+def media() -> dict[str, ModelEntry]:
+    """All models of medium access by name."""
+    return _models(catalogue()["media"])
+
+
+@cache
 def rate_laws() -> dict[str, RateLawEntry]:
     """All rate laws of paced flows by name."""
     return {

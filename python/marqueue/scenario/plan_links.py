@@ -8,6 +8,7 @@ from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.cpu import Cpu, nominal_rate, work
 from marqueue.scenario.delivery_trace import KEY, mean_rate
 from marqueue.scenario.fields import Aqm
+from marqueue.scenario.medium import Medium
 from marqueue.scenario.network import OneWay
 from marqueue.scenario.plan_router import router_entry
 from marqueue.scenario.program import plan_parameters
@@ -55,6 +56,8 @@ def link_entry(c: Compilation, index: int, link: OneWay) -> Plan:
     plan["schedule"] = [[change.at.base, change.rate.base] for change in table.schedule]
     if table.delivery_trace:
         plan |= _delivery(c, link, table)
+    if table.medium is not None:
+        plan["medium"] = _medium(c, index, link.path, table, table.medium)
     return plan
 
 
@@ -81,6 +84,18 @@ def _delivery(c: Compilation, link: OneWay, table: LinkKeys) -> Plan:
         got = show(table.aqm.name)
         c.refuse(f"{path}.aqm", f"got {got}, expected an AQM of the simulator at a {KEY}")
     return {"rate": mean, "delivery_opportunities": times}
+
+
+def _medium(c: Compilation, index: int, path: str, table: LinkKeys, medium: Medium) -> Plan:
+    """The model of medium access."""
+    c.origins[f"links.{index}.medium"] = f"{path}.medium"
+    for key, given in (("schedule", table.schedule), (KEY, table.delivery_trace)):
+        if given:
+            c.refuse(f"{path}.{key}", "got one beside medium, expected one of them")
+    if table.aqm is not None and is_qdisc(table.aqm.name):
+        got = show(table.aqm.name)
+        c.refuse(f"{path}.aqm", f"got {got}, expected an AQM of the simulator at a medium")
+    return medium.entry()
 
 
 def _queue(

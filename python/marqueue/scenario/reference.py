@@ -73,6 +73,7 @@ DECLARED = {
         '{ name = "scream", beta_ecn = 0.7 }',
     ),
     "Loss": ('a share such as "1%", or a table', '{ model = "random", probability = 0.01 }'),
+    "Medium": ("the name of a medium, or a table", '{ model = "wifi", max_mpdus = "64 packets" }'),
     "Jitter": ('a time such as "2 ms", or a table', '{ mean = "2 ms", order = "free" }'),
     "DelayDistribution": ("a distribution", '{ uniform = ["120 ms", "280 ms"] }'),
     "Reorder": ("a table", '{ probability = 0.01, delay = "5 ms" }'),

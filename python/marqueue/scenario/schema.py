@@ -50,6 +50,7 @@ def schema() -> dict[str, Any]:
     definitions["Aqm"]["oneOf"] += [*_qdiscs(), _program("An AQM")]
     definitions["Transport"] = _transport()
     definitions["Loss"] = _loss()
+    definitions["Medium"] = _medium()
     definitions["RateLaw"] = _named(parameters.rate_laws())
     definitions["MediaControl"] = _named(parameters.media_controls())
     mean = {"type": "string", "pattern": TIME.pattern}
@@ -81,6 +82,13 @@ def _loss() -> dict[str, Any]:
     """A share, or a table of one of the models."""
     tables = [_model("model", entry) for entry in parameters.losses().values()]
     return {"oneOf": [{"type": "string", "pattern": PERCENT}, *tables]}
+
+
+def _medium() -> dict[str, Any]:
+    """A name, or a table of one of the models."""
+    models = parameters.media()
+    tables = [_model("model", entry) for entry in models.values()]
+    return {"oneOf": [{"enum": list(models)}, *tables]}
 
 
 def _table(declared: Sequence[parameters.Declaration]) -> dict[str, Any]:

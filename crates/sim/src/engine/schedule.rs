@@ -120,7 +120,7 @@ impl Engine {
     /// Of a part of a network: or is on a link of another part.
     fn assert_conserved(&self) {
         let waiting = |link: &Link| match &link.entrance {
-            Entrance::Resource(r) => r.qdisc.len() as usize,
+            Entrance::Resource(r) => r.qdisc.len() as usize + r.held(),
             Entrance::Merged(merged) => merged.pending.len(),
             Entrance::FlowLinks(links) => links.in_flight(),
             Entrance::Wire(_) => 0,

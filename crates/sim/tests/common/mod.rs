@@ -43,6 +43,7 @@ pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> Link
         queue,
         schedule: Vec::new(),
         delivery_opportunities: Vec::new(),
+        medium: None,
         trace: false,
         pipe,
         cpu: None,

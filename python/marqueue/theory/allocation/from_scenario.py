@@ -82,6 +82,8 @@ def _outside(path: str, message: str) -> ScenarioError:
 def _resource(link: Plan) -> Resource:
     if link.get("schedule") or link.get("delivery_opportunities"):
         raise _outside("topology", f"the rate of {link['name']} changes")
+    if link.get("medium"):
+        raise _outside("topology", f"{link['name']} waits for access to its medium")
     if cpu := link.get("cpu"):
         return Resource(link["name"], "cpu", float(cpu["clock"] * cpu["cores"]))
     return Resource(link["name"], "link", float(link["rate"]))

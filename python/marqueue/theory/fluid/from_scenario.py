@@ -113,6 +113,8 @@ class _Reader:
             self.refuse(f"topology.{name}", "an impaired link, expected clear ones")
         if link.get("delivery_opportunities"):
             self.refuse(f"topology.{name}.delivery_trace", "a trace, expected rates")
+        if link.get("medium"):
+            self.refuse(f"topology.{name}.medium", "medium access, expected rates")
         for group, what in groups:
             if index in self.queued(what) and (wire := self.wire(what)) != packet:
                 self.refuse(

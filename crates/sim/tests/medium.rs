@@ -1,0 +1,159 @@
+//! Links whose sender waits for access to its medium, against the formulas of the files in `src/medium`, and a published
+//! limit.
+
+mod common;
+
+use common::*;
+use marqueue_aqm::Signal;
+use marqueue_core::params::ParamValues;
+use marqueue_core::{Bytes, Dur, Rate, Time};
+use marqueue_sim::plan::*;
+use marqueue_sim::result::RunResult;
+
+/// Packets of 1500 bytes at `sent` bit/s, by one flow, into a link of `rate` bit/s and this medium, for `seconds`; all
+/// but the first second are measured.
+fn run_over(medium: &str, params: &[(&str, f64)], rate: u64, sent: u64, seconds: f64) -> RunResult {
+    go(&plan(medium, params, rate, sent, seconds), 1)
+}
+
+fn plan(medium: &str, params: &[(&str, f64)], rate: u64, sent: u64, seconds: f64) -> Plan {
+    let mut queue = queue("droptail", ParamValues::new(), 200, Signal::Drop);
+    queue.mean_packet = Bytes(1500);
+    let mut over = link("over", rate, ms(5.0), Some(queue));
+    over.medium = Some(policy(medium, values(params)));
+    let kind = TrafficKind::Cbr {
+        route: 0,
+        count: 1,
+        rate: Rate(sent),
+        packet: Bytes(1500),
+        start: Time::ZERO,
+        jitter: Dur::ZERO,
+        stop: None,
+        ecn: Default::default(),
+    };
+    Plan {
+        duration: secs(seconds),
+        boundaries: vec![secs(1.0)],
+        sample: Dur::ZERO,
+        links: vec![over],
+        routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
+        transports: Vec::new(),
+        traffic: vec![TrafficPlan { name: "all".into(), dscp: 0, class: 0, kind }],
+    }
+}
+
+/// Bits that arrived in the second window.
+fn arrived(result: &RunResult) -> f64 {
+    result.flows.delivered[1] as f64 * 8.0
+}
+
+/// Mean queueing delay in the second window, s.
+fn mean_delay(result: &RunResult) -> f64 {
+    let window = &result.links[0].windows[1];
+    window.delay_sum / window.counters.departures as f64
+}
+
+/// Bit/s of packets of 1500 bytes, `n` an access, with the default times and a mean backoff.
+fn wifi(n: f64, rate: f64, backoff: f64) -> f64 {
+    let symbols = (n * 1544.0 * 8.0 / rate / 4e-6).ceil();
+    n * 12_000.0 / (40e-6 + symbols * 4e-6 + 16e-6 + 32e-6 + 43e-6 + backoff)
+}
+
+fn assert_near(got: f64, expected: f64, tolerance: f64, what: &str) {
+    assert!((got / expected - 1.0).abs() <= tolerance, "{what}: {got}, expected {expected}");
+}
+
+#[test]
+fn wifi_carries_what_the_formula_says_for_each_size_of_an_aggregate() {
+    for n in [1.0, 2.0, 8.0, 32.0] {
+        let got = arrived(&run_over("wifi", &[("cw_min", 0.0), ("max_mpdus", n)], 100_000_000, 300_000_000, 2.0));
+        let expected = wifi(n, 1e8, 0.0);
+        // The second begins and ends inside an aggregate.
+        assert!((got - expected).abs() <= n * 12_000.0, "{n} MPDUs: {got}, expected {expected}");
+    }
+}
+
+#[test]
+fn bytes_and_time_limit_an_aggregate_too() {
+    for (limit, n) in [(("max_bytes", 65_535.0), 42.0), (("max_time", 0.001), 7.0)] {
+        let got = arrived(&run_over("wifi", &[("cw_min", 0.0), limit], 100_000_000, 300_000_000, 2.0));
+        assert!((got - wifi(n, 1e8, 0.0)).abs() <= n * 12_000.0, "{limit:?}: {got}");
+    }
+}
+
+#[test]
+fn a_backoff_takes_half_its_range_on_average() {
+    let got = arrived(&run_over("wifi", &[("max_mpdus", 1.0)], 100_000_000, 300_000_000, 4.0)) / 3.0;
+    // Of 9000 accesses of 323 us, each has a uniform backoff with a deviation of 41 us: four deviations of the mean.
+    assert_near(got, wifi(1.0, 1e8, 67.5e-6), 4.0 * 41.0 / 323.0 / 9000f64.sqrt(), "bit/s");
+}
+
+#[test]
+fn a_wifi_without_bound_on_its_rate_meets_the_limit_of_xiao_and_rosdahl() {
+    // 802.11a: preamble and ACK 20 us, each with 1 us of propagation, DIFS 34 us. Their 75.24 Mbit/s has no time for data;
+    // here it takes a symbol of 4 us.
+    let params =
+        [("max_mpdus", 1.0), ("mpdu_overhead", 0.0), ("preamble", 21e-6), ("block_ack", 21e-6), ("aifs", 34e-6)];
+    let got = arrived(&run_over("wifi", &params, 100_000_000_000, 300_000_000, 4.0)) / 3.0;
+    let without_data = 12_000.0 / (12_000.0 / got - 4e-6);
+    // 18000 accesses of 163.5 us, with a deviation of 41 us each.
+    assert_near(without_data, 75.24e6, 4.0 * 41.0 / 159.5 / 18_000f64.sqrt(), "bit/s");
+}
+
+#[test]
+fn lost_mpdus_are_repeated_until_they_arrive() {
+    let error = [("cw_min", 0.0), ("max_mpdus", 8.0), ("mpdu_error", 0.2)];
+    // Below the capacity all packets arrive.
+    let below = arrived(&run_over("wifi", &error, 100_000_000, 12_000_000, 2.0));
+    assert_near(below, 12e6, 0.01, "bits");
+    // The window waits for its first MPDU: less than the formula for aggregates of eight, more than one an access.
+    let busy = arrived(&run_over("wifi", &error, 100_000_000, 300_000_000, 2.0));
+    assert!(wifi(1.0, 1e8, 0.0) * 0.8 < busy && busy < wifi(8.0, 1e8, 0.0) * 0.8, "{busy}");
+}
+
+#[test]
+fn other_stations_delay_a_lone_packet_by_their_mean_time() {
+    let params = [("cw_min", 0.0), ("contention", 0.001)];
+    let delay = mean_delay(&run_over("wifi", &params, 100_000_000, 600_000, 41.0));
+    // 2000 packets, one each 20 ms; the time is exponential.
+    assert_near(delay, 0.001, 4.0 / 2000f64.sqrt(), "delay");
+}
+
+#[test]
+fn a_satellite_link_sends_between_its_outages() {
+    let params = [("period", 1.0), ("first", 1.0), ("outage", 0.2), ("delay_spread", 0.0)];
+    let got = arrived(&run_over("leo", &params, 10_000_000, 20_000_000, 11.0));
+    assert_near(got, 80e6, 0.001, "bits in 10 s");
+}
+
+#[test]
+fn an_outage_delays_packets_and_loses_none() {
+    let params = [("period", 2.0), ("first", 2.0), ("outage", 0.2), ("delay_spread", 0.0)];
+    let result = run_over("leo", &params, 10_000_000, 1_200_000, 11.0);
+    let window = &result.links[0].windows[1];
+    assert_eq!(window.counters.drops.iter().sum::<u64>(), 0);
+    let longest = window.delay_bins.iter().filter(|bin| bin.1 > 0).map(|bin| bin.0).max().unwrap() as f64 / 1e9;
+    // One packet each 10 ms: the first of an outage waits for almost all of it. Bins have two significant digits.
+    assert!((0.19..0.205).contains(&longest), "{longest}");
+    // A tenth of the packets waits 100 ms less 9/2 packets on average, while the queue drains at 1.2 ms a packet.
+    let mean = mean_delay(&result);
+    assert!((0.009..0.0125).contains(&mean), "{mean}");
+}
+
+#[test]
+fn the_rate_of_a_slot_keeps_its_mean() {
+    let params = [("period", 0.01), ("first", 0.01), ("rate_spread", 0.5), ("delay_spread", 0.0)];
+    let got = arrived(&run_over("leo", &params, 100_000_000, 200_000_000, 11.0)) / 10.0;
+    // 1000 slots with a deviation of 0.5/sqrt(3) each.
+    assert_near(got, 1e8, 4.0 * 0.289 / 1000f64.sqrt(), "bit/s");
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let refused = |plan: &Plan| marqueue_sim::check(plan).unwrap_err().to_string();
+    let outage = plan("leo", &[("outage", 15.0)], 1_000_000, 1_000_000, 2.0);
+    assert!(refused(&outage).contains("links[0].medium.outage"), "{}", refused(&outage));
+    let mut scheduled = plan("wifi", &[], 1_000_000, 1_000_000, 2.0);
+    scheduled.links[0].schedule = vec![(secs(0.5), Rate(500_000))];
+    assert!(refused(&scheduled).contains("links[0].medium"), "{}", refused(&scheduled));
+}
