@@ -31,7 +31,7 @@ def attack(
         ),
     ] = "utilization",
     budget: Annotated[
-        int, typer.Option(metavar="N", help="Runs of the search; about 25 a CPU second.")
+        int, typer.Option(metavar="N", help="Runs in all, at most; about 25 a CPU second.")
     ] = 600,
     share: Annotated[
         float,
