@@ -117,6 +117,9 @@ def test_bursts_bring_codel_far_above_its_target(tmp_path: Path) -> None:
     assert found["harm"]["mean"] > 0.05
     assert found["harm"]["mean"] > 2 * found["without"]["mean"]
     assert check_directory(out) == []
+    page = (out / "report.html").read_text()
+    assert "Worst traffic found for codel" in page
+    assert f"{found['worst']['period']:.4g}" in page
     worst = load(out / "worst.toml")
     assert worst.topology.bottleneck.aqm.name == "codel"
     [again] = run_each([worst])
