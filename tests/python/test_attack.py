@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from marqueue.attack import GOALS, Setting, attack
+from marqueue.attack.search import LEAST, MINIMIZING, least_budget
 from marqueue.attack.traffic import (
     MIN_RTO,
     NEUTRAL,
@@ -88,7 +89,7 @@ def test_the_low_rate_attack_is_found_again() -> None:
     retransmission timeout, or a whole part of it, keep drop-tail TCP in timeouts at a small mean
     rate."""
     setting = replace(DROPTAIL, fixed=AS_IN_THE_PAPER)
-    found = attack(setting, "utilization", budget=96, seed=2, fresh=5, random=20)
+    found = attack(setting, "utilization", budget=96 + MINIMIZING + 30, seed=2, fresh=5, random=20)
     distance = min(abs(n * found.worst.period / MIN_RTO - 1) for n in (1, 2, 3))
     assert distance < 0.05
     assert found.worst.mean_rate <= 0.16
@@ -107,7 +108,7 @@ def test_the_low_rate_attack_is_found_again() -> None:
 
 def test_bursts_bring_codel_far_above_its_target(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    line = "attack --aqm codel --goal delay --share 0.3 --budget 32 --json --out".split()  # noqa: SIM905
+    line = "attack --aqm codel --goal delay --share 0.3 --budget 72 --json --out".split()  # noqa: SIM905
     options = ["--buffer", "400 packets", "--fix", "packet=1000"]
     done = CliRunner().invoke(app, [*line, str(out), *options])
     assert done.exit_code == 0, done.output
@@ -116,6 +117,9 @@ def test_bursts_bring_codel_far_above_its_target(tmp_path: Path) -> None:
     assert found["harm"]["mean"] > 0.05
     assert found["harm"]["mean"] > 2 * found["without"]["mean"]
     assert check_directory(out) == []
+    page = (out / "report.html").read_text()
+    assert "Worst traffic found for codel" in page
+    assert f"{found['worst']['period']:.4g}" in page
     worst = load(out / "worst.toml")
     assert worst.topology.bottleneck.aqm.name == "codel"
     [again] = run_each([worst])
@@ -125,7 +129,7 @@ def test_bursts_bring_codel_far_above_its_target(tmp_path: Path) -> None:
 def test_the_same_seed_finds_the_same_attack_whatever_the_threads() -> None:
     setting = replace(DROPTAIL, duration=4.0, warmup=1.0)
     a, b = (
-        attack(setting, "synchronization", budget=16, fresh=2, random=2, jobs=jobs)
+        attack(setting, "synchronization", budget=39, fresh=2, random=2, jobs=jobs)
         for jobs in (1, 2)
     )
     assert a.worst == b.worst
@@ -133,10 +137,17 @@ def test_the_same_seed_finds_the_same_attack_whatever_the_threads() -> None:
     assert a.history == b.history
 
 
+@pytest.mark.parametrize("more", [0, 10])
+def test_no_more_runs_than_the_budget(more: int) -> None:
+    budget = least_budget() + more
+    setting = replace(DROPTAIL, duration=2.0, warmup=0.5)
+    assert LEAST < attack(setting, "utilization", budget=budget).runs <= budget
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [({"goal": "utilisation"}, '--goal: got "utilisation", expected one of delay'),
-     ({"budget": 3}, "--budget: got 3, expected at least 16 runs"),
+     ({"budget": 3}, "--budget: got 3, expected at least 51 runs"),
      ({"share": 1.5}, "--share: got 1.5, expected above 0, at most 1"),
      ({"rate": "10"}, '--rate: got "10", expected a rate such as'),
      ({"goal": "synchronization", "aqm": "mkc"}, "its senders have rates, not windows")],

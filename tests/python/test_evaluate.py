@@ -3,26 +3,32 @@
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from live_requirements import needs_links
 from marqueue import load
 from marqueue.cli import app
 from marqueue.errors import MarqueueError
 from marqueue.evaluation import (
     AQM_SUITES,
+    SIMULATED,
     Effort,
     aqm_contender,
     control_contender,
     evaluate,
+    evaluation_report,
+    planned,
     split_names,
 )
 from marqueue.evaluation.criterion import Side, decide, worst
-from marqueue.evaluation.league import league_page
+from marqueue.evaluation.league import league_json, league_page
 from marqueue.evaluation.league_picture import league_picture
+from marqueue.evaluation.live import LIVE
 from marqueue.evaluation.pictures import ellipse
 from marqueue.evaluation.rfc7928 import RFC7928, setup
 from marqueue.evaluation.rfc7928.control_law import at_level, variants
@@ -33,7 +39,7 @@ from marqueue.evaluation.run_data import (
     period_rates,
     synchronization_ratio,
 )
-from marqueue.scenario import Aqm
+from marqueue.scenario import Aqm, Scenario, from_dict
 from marqueue.statistics.estimates import Estimate
 
 DOCS = Path(__file__).parents[2] / "docs" / "evaluation"
@@ -199,6 +205,78 @@ def test_an_aqm_that_lets_the_queue_stand_fails_and_its_default_passes() -> None
     assert by_what["Queueing delay, mean, ratio"] == "pass"
 
 
+# On live links
+
+
+#: Without records, as a live link, but simulated.
+UNRECORDED = replace(SIMULATED, prepared=LIVE.prepared)
+
+
+def test_all_scenarios_run_live_but_those_whose_senders_linux_has_not() -> None:
+    codel = aqm_contender("--aqm", "codel")
+    work = planned(RFC7928, [codel], [DROPTAIL], effort=Effort.QUICK, bench=LIVE)
+    refused = {each.case.name: each.refused for each in work if each.refused}
+    assert list(refused) == ["less-than-best-effort"]
+    assert 'got "ledbat", expected one of Linux\'s' in refused["less-than-best-effort"]
+    # Theory needs no link.
+    assert {each.name for each in RFC7928.cases} - {each.case.name for each in work} == {
+        "control-law"
+    }
+
+
+def test_what_a_live_link_does_not_record_is_not_judged() -> None:
+    [found] = evaluate(
+        RFC7928, [aqm_contender("--aqm", "codel")], [DROPTAIL],
+        effort=Effort.QUICK, only=["less-than-best-effort", "packet-sizes"], bench=replace(
+            UNRECORDED, refusal=LIVE.refusal
+        ),
+    )  # fmt: skip
+    refused, sizes = found.outcomes
+    assert refused.verdict == "not applicable"
+    assert not refused.scenarios
+    verdicts = {each.what: (each.verdict, each.note) for each in sizes.judgements}
+    assert verdicts["Queueing delay, mean, ratio"] == ("pass", "")
+    reason = "the packets of bottleneck were not recorded"
+    assert verdicts["Loss ratio, small over large"] == ("not applicable", reason)
+    # The page has the figures that there are.
+    page = evaluation_report(found).render()
+    assert "Goodput, small" in page
+    assert "Loss ratio, small [" not in page
+    measures = found.as_dict()["cases"][1]["measures"]["codel"]["main"]
+    assert "delay_mean" in measures
+    assert "loss of small" not in measures
+
+
+def test_a_machine_that_did_not_keep_up_decides_nothing() -> None:
+    busy = replace(UNRECORDED, complaint=lambda result: "the machine did not keep up: late")
+    [found] = evaluate(
+        RFC7928, [aqm_contender("--aqm", "codel")], [DROPTAIL],
+        effort=Effort.QUICK, only=["unresponsive"], bench=busy,
+    )  # fmt: skip
+    assert {each.verdict for each in found.outcomes[0].judgements} == {"not decided"}
+    assert {each.note for each in found.outcomes[0].judgements} == {busy.complaint(None)}
+
+
+@needs_links
+def test_a_scenario_runs_on_a_live_link() -> None:
+    case = next(each for each in RFC7928.cases if each.name == "aggressive")
+
+    def short(aqm: Aqm, effort: Effort) -> dict[str, Scenario]:
+        [scenario] = case.runs(aqm, effort).values()
+        data = scenario.to_dict()
+        return {"": from_dict(data | {"duration": "2 s", "warmup": "1 s", "replications": 2})}
+
+    suite = replace(RFC7928, cases=[replace(case, runs=short)])
+    codel = aqm_contender("--aqm", "codel")
+    [found] = evaluate(suite, [codel], [DROPTAIL], effort=Effort.QUICK, bench=LIVE)
+    [outcome] = found.outcomes
+    for label in ("codel", "droptail"):
+        goodput = outcome.measured[label][""]["goodput"].estimate
+        assert goodput is not None
+        # However late a busy machine is: data arrives, and not faster than the link.
+        assert 0 < goodput.mean < 10
+
+
 # The command
 
 
@@ -308,7 +386,9 @@ def test_names_with_parameters_are_split_at_the_right_commas() -> None:
 
 
 def test_the_published_league_table_is_that_of_its_data() -> None:
-    data = json.loads((DOCS / "league.json").read_text())
+    text = (DOCS / "league.json").read_text()
+    data = json.loads(text)
+    assert text == league_json(data)
     suite = AQM_SUITES[data["suite"]]
     assert (DOCS / "league.md").read_text() == league_page(data, suite, "marqueue evaluate league")
     # Rows and columns of the picture are those of the data.

@@ -18,6 +18,9 @@ class Goal:
 
     name: str
     title: str
+    """In a sentence, with its unit."""
+    label: str
+    """On an axis."""
     of: Callable[[Result, Setting], list[float]]
     """One value for each replication."""
 
@@ -50,9 +53,14 @@ def _synchronization(result: Result, setting: Setting) -> list[float]:
 GOALS: Mapping[str, Goal] = {
     each.name: each
     for each in (
-        Goal("delay", "p99 of the queueing delay, s", _delay),
-        Goal("starvation", "what the victims lack of their share", _starvation),
-        Goal("utilization", "share of the link that is not used", _utilization),
-        Goal("synchronization", "synchronization of the victims' windows", _synchronization),
+        Goal("delay", "p99 of the queueing delay, s", "Queueing delay, p99 [s]", _delay),
+        Goal("starvation", "what the victims lack of their share", "Share lacking", _starvation),
+        Goal("utilization", "share of the link that is not used", "Share not used", _utilization),
+        Goal(
+            "synchronization",
+            "synchronization of the victims' windows",
+            "Synchronization",
+            _synchronization,
+        ),
     )
 }

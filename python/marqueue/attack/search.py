@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ from marqueue.attack.harm import GOALS, Goal
 from marqueue.attack.traffic import (
     NAMES,
     NEUTRAL,
-    PARAMETERS,
     Setting,
     Traffic,
     free,
@@ -37,14 +37,18 @@ Progress = Callable[[float, float], None]
 
 #: Candidates of a generation, at least and at most, and generations that a budget is divided into.
 FEWEST, MOST, GENERATIONS = 8, 40, 12
-#: The least budget: two generations.
+#: The least search: two generations.
 LEAST = 2 * FEWEST
-#: Fresh seeds for the worst, and pieces of random traffic to compare with.
+#: Fresh seeds for the worst, and pieces of random traffic to compare with, at most.
 FRESH, RANDOM = 10, 40
 #: The share of the harm that a minimized attack keeps.
 KEPT = 0.95
-#: Factor by which a burst becomes shorter in minimizing, while the harm stays.
-SHORTER = 0.8
+#: Factor by which a burst becomes shorter in minimizing, while the harm stays; how often at most.
+SHORTER, SHORTENINGS = 0.8, 9
+#: What can be put back to neutral in minimizing: period and length of the bursts stay.
+RESTORED = NAMES[2:]
+#: Runs that minimizing takes at most: the attack as found, and each attempt.
+MINIMIZING = 1 + len(RESTORED) + SHORTENINGS
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Attack:
     goal: Goal
     seed: int
     budget: int
+    """Runs in all, at most."""
     worst: Traffic
     """Minimized."""
     found: Traffic
@@ -72,7 +77,7 @@ class Attack:
     @property
     def scenario(self) -> Scenario:
         """The worst traffic, for ``marqueue run``."""
-        return scenario(self.setting, self.worst, fresh_seed(self.seed), FRESH)
+        return scenario(self.setting, self.worst, fresh_seed(self.seed), self.harm.n)
 
 
 def attack(
@@ -81,23 +86,29 @@ def attack(
     *,
     budget: int = 600,
     seed: int = 1,
-    fresh: int = FRESH,
-    random: int = RANDOM,
+    fresh: int | None = None,
+    random: int | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Attack:
-    """Searches with ``budget`` runs for the traffic that does most harm.
+    """Searches for the traffic that does most harm, with at most ``budget`` runs in all.
 
-    It is measured with ``fresh`` other seeds, beside so many pieces of ``random`` traffic.
+    The worst is measured with ``fresh`` other seeds, beside the victims alone and so many pieces of
+    ``random`` traffic. By default these numbers grow with the budget, up to :data:`FRESH` and
+    :data:`RANDOM`. Minimizing may take :data:`MINIMIZING` runs; the search has the rest.
 
-    Raises RunError for an unknown goal, a budget below :data:`LEAST`, a share outside (0, 1], or
-    victims whose windows cannot be sampled, and ScenarioError for parameters that the AQM does not
-    take.
+    Raises RunError for an unknown goal, a budget that leaves less than :data:`LEAST` runs to the
+    search, a share outside (0, 1], or victims whose windows cannot be sampled, and ScenarioError
+    for parameters that the AQM does not take.
     """
     if goal not in GOALS:
         raise RunError(f"--goal: {unknown(goal, GOALS)}")
-    if budget < LEAST:
-        raise RunError(f"--budget: got {budget}, expected at least {LEAST} runs")
+    seeds, pieces = _comparison(budget)
+    fresh = seeds if fresh is None else fresh
+    random = pieces if random is None else random
+    search = budget - MINIMIZING - 2 * fresh - random
+    if search < LEAST:
+        raise RunError(f"--budget: got {budget}, expected at least {least_budget()} runs")
     if not 0 < setting.share <= 1:
         raise RunError(f"--share: got {setting.share:g}, expected above 0, at most 1")
     if goal == "synchronization" and setting.follows_prices:
@@ -106,7 +117,7 @@ def attack(
             "have rates, not windows"
         )
     trial = _Trial(setting, GOALS[goal], seed, jobs, progress, budget)
-    found, history = _evolve(trial, budget, seed)
+    found, history = _evolve(trial, search, seed)
     worst = _minimized(trial, found)
     drawn = np.random.default_rng([seed, 1]).random((random, len(free(setting))))
     other = fresh_seed(seed)
@@ -119,6 +130,20 @@ def attack(
     of_random = np.array([each[0] for each in harms[2:]])
     return Attack(setting, trial.goal, seed, budget, worst, found, harm, without, of_random,
                   tuple(history), trial.runs)  # fmt: skip
+
+
+def _comparison(budget: int) -> tuple[int, int]:
+    """Fresh seeds and pieces of random traffic for a budget: all of them from 160 runs on."""
+    return min(max(budget // 16, 2), FRESH), min(max(budget // 4, 4), RANDOM)
+
+
+def least_budget() -> int:
+    """The smallest budget whose search has two generations."""
+    return next(
+        budget
+        for budget in count(MINIMIZING + LEAST)
+        if budget - MINIMIZING - 2 * _comparison(budget)[0] - _comparison(budget)[1] >= LEAST
+    )
 
 
 def fresh_seed(seed: int) -> int:
@@ -141,13 +166,12 @@ class _Trial:
         self.setting, self.goal, self.seed = setting, goal, seed
         self.runs = 0
         self._jobs, self._progress = jobs, progress
-        # Minimizing and comparing come after the search.
-        self._total = budget + 4 * len(PARAMETERS) + 2 * FRESH + RANDOM
+        self._budget = budget
 
     def measure(self, scenarios: Sequence[Scenario]) -> list[list[float]]:
         """The harm in each replication of each scenario."""
         if self._progress:
-            self._progress(min(self.runs, self._total), self._total)
+            self._progress(self.runs, self._budget)
         results = run_each(scenarios, jobs=self._jobs)
         self.runs += sum(each.replications for each in scenarios)
         return [self.goal.of(result, self.setting) for result in results]
@@ -193,11 +217,11 @@ def _minimized(trial: _Trial, found: Traffic) -> Traffic:
     worst = found.within(trial.setting.share)
     [harm] = trial.harms([worst])
     enough = KEPT * harm
-    for name in (each for each in reversed(NAMES[2:]) if each not in trial.setting.fixed):
+    for name in (each for each in reversed(RESTORED) if each not in trial.setting.fixed):
         neutral = replace(worst, **{name: getattr(NEUTRAL, name)})
         if neutral != worst and trial.harms([neutral])[0] >= enough:
             worst = neutral.within(trial.setting.share)
-    for _ in range(len(PARAMETERS)):
+    for _ in range(SHORTENINGS):
         shorter = replace(worst, length=SHORTER * worst.length)
         if trial.harms([shorter])[0] < enough:
             break

@@ -3,14 +3,13 @@
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
 from marqueue.attack import Attack, Setting
 from marqueue.attack import attack as find
-from marqueue.attack.output import write
-from marqueue.attack.search import choices, summary
-from marqueue.attack.traffic import PARAMETERS, read_aqm, read_fixed
+from marqueue.attack.output import CHOICES, HARMS, chosen, harms, write
+from marqueue.attack.search import summary
+from marqueue.attack.traffic import read_aqm, read_fixed
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, progress_bar, table
 from marqueue.errors import RunError
@@ -31,7 +30,7 @@ def attack(
         ),
     ] = "utilization",
     budget: Annotated[
-        int, typer.Option(metavar="N", help="Runs of the search; about 25 a CPU second.")
+        int, typer.Option(metavar="N", help="Runs in all, at most; about 25 a CPU second.")
     ] = 600,
     share: Annotated[
         float,
@@ -57,7 +56,9 @@ def attack(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of search and runs.")] = 1,
     jobs: options.Jobs = None,
-    out: Annotated[Path | None, options.out(False, "Directory for data and scenarios.")] = None,
+    out: Annotated[
+        Path | None, options.out(False, "Directory for report, data and scenarios.")
+    ] = None,
     force: options.Force = False,
     json: options.PlainJson = False,
 ) -> None:
@@ -115,27 +116,15 @@ def _rate(text: str) -> float:
 def _print(found: Attack) -> None:
     name = found.setting.aqm["name"]
     _line(f"Worst traffic found for {name} in {found.runs} runs; harm is the {found.goal.title}.")
-    listing = table("", "harm")
-    listing.add_row("this attack, fresh seeds", str(found.harm))
-    listing.add_row("the victims alone", str(found.without))
-    median, high = np.quantile(found.random, [0.5, 0.95])
-    listing.add_row(
-        f"random traffic within the bounds ({len(found.random)})",
-        f"median {median:.3g}, p95 {high:.3g}, worst {found.random.max():.3g}",
-    )
+    listing = table(*HARMS)
+    for row in harms(found):
+        listing.add_row(*row)
     output.print(listing)
     _line("")
-    chosen = table("choice", "worst, minimized", "as found", "bounds", "unit")
-    worst, first = choices(found.worst), choices(found.found.within(found.setting.share))
-    for each in PARAMETERS:
-        bounds = f"{each.low:g} to {each.high:g}" if each.name != "ecn" else "not-ect, ect, ect1"
-        if each.name in found.setting.fixed:
-            bounds = "fixed"
-        values = (v if isinstance(v := of[each.name], str) else f"{v:.4g}" for of in (worst, first))
-        chosen.add_row(each.name, *values, bounds, each.unit)
-    chosen.add_row("mean rate", f"{worst['mean_rate']:.4g}", f"{first['mean_rate']:.4g}",
-                   f"at most {found.setting.share:g}", "of the link")  # fmt: skip
-    output.print(chosen)
+    listing = table(*CHOICES)
+    for choice in chosen(found):
+        listing.add_row(*choice)
+    output.print(listing)
 
 
 def _line(text: str) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from marqueue.cli import complete, options
-from marqueue.cli.console import progress_bar
+from marqueue.cli.console import progress_bar, say
 from marqueue.cli.judged import Work, run_and_show
 from marqueue.cli.ladder import climb_and_print
 from marqueue.errors import MarqueueError
 
 if TYPE_CHECKING:
-    from marqueue.evaluation import Contender, Suite
+    from marqueue.evaluation import Contender, Planned, Suite
 
 evaluate = typer.Typer(no_args_is_help=True)
 
@@ -66,6 +66,13 @@ def evaluate_aqm(
     baseline: Baseline = None,
     quick: Quick = False,
     only: Only = None,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Run with Linux's TCP through a live link, in real time (root, iperf3).",
+        ),
+    ] = False,
     seed: Seed = 1,
     jobs: options.Jobs = None,
     out: Out = None,
@@ -85,6 +92,8 @@ def evaluate_aqm(
 
     marqueue evaluate aqm --aqm "pie:delay_ref=20 ms" --baseline codel,fq_codel --only rtt-100
 
+    marqueue evaluate aqm --aqm codel --quick --live --only mild
+
     Exit codes: 0 no scenario failed, 1 some failed, 2 an error that the message explains, 130
     interrupted.
     """
@@ -95,7 +104,8 @@ def evaluate_aqm(
     asked = aqm_contender("--aqm", aqm)
     names = dict.fromkeys([AQM_SUITES[suite].baseline, *split_names(baseline or ())])
     beside = [aqm_contender("--baseline", name) for name in names]
-    _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json)
+    _run(AQM_SUITES[suite], "--aqm", asked, beside, quick, only, seed, jobs, out, force, json,
+         live=live)  # fmt: skip
 
 
 @evaluate.command("cc", no_args_is_help=True)
@@ -216,9 +226,8 @@ def evaluate_league(
         split_names,
     )
     from marqueue.evaluation import evaluate as run
-    from marqueue.evaluation.league import league_data, league_page
+    from marqueue.evaluation.league import league_data, league_json, league_page
     from marqueue.evaluation.league_picture import league_picture
-    from marqueue.json_text import dump_json
     from marqueue.results.output_file import write_output_files
     from marqueue.scenario.parameters import aqms
 
@@ -243,7 +252,7 @@ def evaluate_league(
             )  # fmt: skip
         data = league_data(found)
     page = league_page(data, suite, "marqueue evaluate league")
-    files = {"json": dump_json(data), "md": page, "svg": league_picture(data, suite)}
+    files = {"json": league_json(data), "md": page, "svg": league_picture(data, suite)}
     write_output_files(folder, {f"{LEAGUE}.{end}": text for end, text in files.items()})
 
 
@@ -259,12 +268,15 @@ def _run(
     out: Path | None,
     force: bool,
     json: bool,
+    live: bool = False,
 ) -> None:
     from marqueue.evaluation import (
+        SIMULATED,
         Effort,
         build_once,
         checked_names,
         evaluation_table,
+        planned,
         write_report,
     )
     from marqueue.evaluation import evaluate as run
@@ -273,11 +285,17 @@ def _run(
     checked_names("--only", only or (), [case.name for case in suite.cases])
     for each in (asked, *beside):
         build_once(option if each is asked else "--baseline", suite.cases[0], each, effort)
+    bench = SIMULATED
+    if live:
+        from marqueue.evaluation.live import LIVE
+
+        bench = LIVE
+        _announce(planned(suite, [asked], beside, effort=effort, only=only or (), bench=bench))
     work = Work(
         "evaluate",
         do=lambda progress: run(
             suite, [asked], beside,
-            effort=effort, only=only or (), seed=seed, jobs=jobs, progress=progress,
+            effort=effort, only=only or (), seed=seed, bench=bench, jobs=jobs, progress=progress,
         )[0],
         write=write_report,
         table=evaluation_table,
@@ -285,3 +303,13 @@ def _run(
         failed=lambda found: found.failed,
     )  # fmt: skip
     run_and_show(work, out, force=force, json=json)
+
+
+def _announce(work: list[Planned[Any]]) -> None:
+    """How long a live evaluation takes."""
+    runs = [each for each in work if each.runs]
+    minutes = sum(each.seconds for each in runs) / 60
+    say(
+        f"{len(runs)} of {len(work)} scenarios can run live: {minutes:.0f} minutes in real time, "
+        "plus a few seconds for each setup. --only SCENARIO runs fewer."
+    )

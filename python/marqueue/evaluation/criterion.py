@@ -8,7 +8,7 @@ the limit, and fails if the whole interval is on the wrong side. In between it i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Literal
 
@@ -72,6 +72,12 @@ class Judgement:
     verdict: Verdict
     note: str = ""
 
+    def unless(self, complaint: str) -> Judgement:
+        """This, but not decided where there is a complaint about a run behind it."""
+        if not complaint or self.verdict not in ("pass", "fail", "not decided"):
+            return self
+        return replace(self, verdict="not decided", note=complaint)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
@@ -93,11 +99,13 @@ class Values:
     unit: str
     scale: float
     values: Floats
+    missing: str = ""
+    """Why there are no values."""
 
     @property
-    def estimate(self) -> Estimate:
-        """Mean and interval, in ``unit``."""
-        return Estimate.of(self.values).scaled(self.scale)
+    def estimate(self) -> Estimate | None:
+        """Mean and interval, in ``unit``; None without values."""
+        return None if self.missing else Estimate.of(self.values).scaled(self.scale)
 
 
 Measured = Mapping[str, Mapping[str, Values]]
@@ -112,20 +120,28 @@ def judge(criterion: Criterion, of: Measured, baseline: Measured, name: str) -> 
     limit = f"{criterion.side.value} "
     if criterion.beside is None:
         limit += f"{plain(criterion.limit * scale)}{' ' * bool(unit)}{unit}"
+        if mine.missing:
+            return _not_applicable(criterion, what, unit, limit, mine.missing)
     else:
         beside_main = criterion.beside is Beside.MAIN
         other = of[""] if beside_main else baseline.get(criterion.run, baseline[""])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = values / other[criterion.measure].values
-        unit, scale = "", 1.0
         beside = name if criterion.beside is Beside.BASELINE else f"{mine.label} without the change"
         limit += f"{plain(criterion.limit)} of {beside}'s"
         what += ", ratio"
+        if mine.missing:
+            return _not_applicable(criterion, what, "", limit, mine.missing)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = values / other[criterion.measure].values
+        unit, scale = "", 1.0
     found = Estimate.of(values).scaled(scale)
     verdict, note = decide(values, criterion.limit, criterion.side)
     if criterion.only_if and not of[criterion.run][criterion.only_if].values.mean() > 0:
         verdict, note = "not applicable", criterion.otherwise
     return Judgement(what, found, unit, limit, criterion.because, verdict, note)
+
+
+def _not_applicable(criterion: Criterion, what: str, unit: str, limit: str, note: str) -> Judgement:
+    return Judgement(what, None, unit, limit, criterion.because, "not applicable", note)
 
 
 def decide(values: Floats, limit: float, side: Side) -> tuple[Verdict, str]:

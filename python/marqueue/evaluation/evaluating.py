@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from marqueue import __version__
+from marqueue.evaluation.bench import SIMULATED, Bench, Progress
 from marqueue.evaluation.case import MAIN, Case, Contender, Effort, Suite
 from marqueue.evaluation.criterion import (
     ORDER,
@@ -22,11 +23,9 @@ from marqueue.evaluation.pictures import Picture, picture_of
 from marqueue.evaluation.run_data import RunData
 from marqueue.results.provenance import commit
 from marqueue.scenario import Scenario
-from marqueue.simulation.run import run_each
 
 T = TypeVar("T")
-Progress = Callable[[float, float], None]
-"""Receives the completed and the total simulated seconds."""
+RUNS = "What a live link cannot run is stated and not judged."
 
 AT_ONCE = 4
 """Runs whose results are in memory together; recorded packets are large."""
@@ -63,6 +62,7 @@ class Outcome:
                     run or "main": {
                         name: {"unit": each.unit, **each.estimate.as_dict()}
                         for name, each in of.items()
+                        if each.estimate
                     }
                     for run, of in runs.items()
                 }
@@ -82,6 +82,7 @@ class Evaluation:
     baselines: Sequence[Contender[Any]]
     outcomes: Sequence[Outcome]
     seed: int
+    bench: Bench = SIMULATED
     left_out: Sequence[str] = field(default_factory=tuple)
     """Cases that were not asked for."""
 
@@ -109,6 +110,7 @@ class Evaluation:
             "version": __version__,
             "commit": commit(),
             "effort": self.effort.value,
+            "ran": self.bench.name,
             "seed": self.seed,
             "contender": {"label": self.contender.label, **self.contender.settings},
             "baselines": [{"label": b.label, **b.settings} for b in self.baselines],
@@ -127,30 +129,32 @@ def evaluate(
     effort: Effort,
     only: Sequence[str] = (),
     seed: int = 1,
+    bench: Bench = SIMULATED,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Evaluation]:
     """Evaluates contenders beside baselines, of which the first is that of the suite.
 
     ``only`` names cases; none for all. Every run has the same seed, so a contender and a baseline
-    are compared replication by replication. The result is a function of the arguments other than
-    ``jobs`` and ``progress``.
+    are compared replication by replication. Simulated, the result is a function of the arguments
+    other than ``jobs`` and ``progress``. On a ``bench`` that refuses a scenario of a case none of
+    its criteria applies, and cases without scenarios are left out where not all can run.
     """
-    cases = [case for case in suite.cases if not only or case.name in only]
-    work = [(case, _runs_of(case, contenders, baselines, effort, seed)) for case in cases]
-    total = sum(_seconds(each) for _, runs in work for each in runs.values())
+    work = planned(suite, contenders, baselines, effort=effort, only=only, seed=seed, bench=bench)
+    cases = [each.case for each in work]
+    total = sum(each.seconds for each in work)
     done = 0.0
     outcomes: dict[str, list[Outcome]] = {each.label: [] for each in contenders}
-    for case, runs in work:
-        found = _measure(case, runs, jobs, _shifted(progress, done, total))
+    for each in work:
+        found = _measure(each, bench, jobs, _shifted(progress, done, total))
         for contender in contenders:
             outcomes[contender.label].append(
-                _outcome(suite, case, contender, baselines, effort, runs, found)
+                _outcome(suite, each, contender, baselines, effort, found)
             )
-        done += sum(map(_seconds, runs.values()))
+        done += each.seconds
     return [
         Evaluation(
-            suite, effort, each, baselines, outcomes[each.label], seed,
+            suite, effort, each, baselines, outcomes[each.label], seed, bench,
             [case.name for case in suite.cases if case not in cases],
         )
         for each in contenders
@@ -159,6 +163,43 @@ def evaluate(
 
 _Key = tuple[str, str]
 """Label and run."""
+
+
+@dataclass(frozen=True)
+class Planned(Generic[T]):
+    """A case and what runs for it."""
+
+    case: Case[T]
+    runs: Mapping[_Key, Scenario]
+    refused: str = ""
+    """Why nothing runs."""
+
+    @property
+    def seconds(self) -> float:
+        """Of all scenarios and replications."""
+        return sum(map(_seconds, self.runs.values()))
+
+
+def planned(
+    suite: Suite[T],
+    contenders: Sequence[Contender[T]],
+    baselines: Sequence[Contender[T]],
+    *,
+    effort: Effort,
+    only: Sequence[str] = (),
+    seed: int = 1,
+    bench: Bench = SIMULATED,
+) -> list[Planned[T]]:
+    """What :func:`evaluate` runs for these arguments."""
+    work = []
+    for case in (case for case in suite.cases if not only or case.name in only):
+        runs = _runs_of(case, contenders, baselines, effort, seed)
+        if bench is not SIMULATED and not runs:
+            continue
+        runs = {key: bench.prepared(each) for key, each in runs.items()}
+        refusals = dict.fromkeys(filter(None, map(bench.refusal, runs.values())))
+        work.append(Planned(case, {}, next(iter(refusals))) if refusals else Planned(case, runs))
+    return work
 
 
 def _runs_of(
@@ -193,49 +234,58 @@ def _shifted(progress: Progress | None, done: float, total: float) -> Progress |
 class _Found:
     values: Mapping[str, Values]
     picture: Picture | None
+    complaint: str
+    """Why the run decides nothing; empty if it does."""
 
 
 def _measure(
-    case: Case[Any],
-    runs: Mapping[_Key, Scenario],
+    planned: Planned[Any],
+    bench: Bench,
     jobs: int | None,
     progress: Progress | None,
 ) -> dict[_Key, _Found]:
     """What was measured of each run. Results are dropped as soon as they are measured."""
     found: dict[_Key, _Found] = {}
+    case, runs = planned.case, planned.runs
     keys = list(runs)
     before = 0.0
     for first in range(0, len(keys), AT_ONCE):
         batch = keys[first : first + AT_ONCE]
-        results = run_each(
-            [runs[key] for key in batch], jobs=jobs, progress=_shifted(progress, before, 0.0)
-        )
+        results = bench.run([runs[key] for key in batch], jobs, _shifted(progress, before, 0.0))
         before += sum(_seconds(runs[key]) for key in batch)
         for key, result in zip(batch, results, strict=True):
             data = RunData(result)
             values = {each.name: each.take(data) for each in case.measures}
-            found[key] = _Found(values, picture_of(data) if key[1] == MAIN else None)
+            picture = picture_of(data) if key[1] == MAIN else None
+            found[key] = _Found(values, picture, bench.complaint(result))
     return found
 
 
 def _outcome(
     suite: Suite[T],
-    case: Case[T],
+    planned: Planned[T],
     contender: Contender[T],
     baselines: Sequence[Contender[T]],
     effort: Effort,
-    runs: Mapping[_Key, Scenario],
     found: Mapping[_Key, _Found],
 ) -> Outcome:
+    case = planned.case
+    if planned.refused:
+        refused = Judgement("The scenario", None, "", "can run", RUNS, "not applicable",
+                            planned.refused)  # fmt: skip
+        return Outcome(case, {}, [refused], {}, {})
     labels = list(dict.fromkeys([contender.label, *(each.label for each in baselines)]))
     mine = {key: each for key, each in found.items() if key[0] in labels}
     measured: dict[str, dict[str, Mapping[str, Values]]] = {
         label: {run: each.values for (name, run), each in mine.items() if name == label}
         for label in labels
     }
+    complaint = next((each.complaint for each in mine.values() if each.complaint), "")
     judgements = [
         *(
-            judge(each, measured[contender.label], measured[suite.baseline], suite.baseline)
+            judge(each, measured[contender.label], measured[suite.baseline], suite.baseline).unless(
+                complaint
+            )
             for each in case.criteria(contender.of)
         ),
         *case.alone(contender.of, effort),
@@ -250,7 +300,7 @@ def _outcome(
             for key, each in mine.items()
             if key == (label, MAIN) and each.picture
         },
-        {_file_name(case.name, *key): runs[key] for key in mine},
+        {_file_name(case.name, *key): planned.runs[key] for key in mine},
     )
 
 

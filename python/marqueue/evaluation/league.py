@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from json import dumps
 from typing import Any
 
 from marqueue.evaluation.case import Suite
@@ -37,6 +38,24 @@ def league_data(found: Sequence[Evaluation]) -> dict[str, Any]:
             for each in found
         },
     }
+
+
+def league_json(data: Mapping[str, Any]) -> str:
+    """The data as JSON with a line for each scenario of a contender: an indent for every figure
+    would add two thirds to the size, and a verdict that changes is one line that changes."""
+
+    def line(value: Any) -> str:
+        return dumps(value, sort_keys=True, ensure_ascii=False, allow_nan=False)
+
+    contenders = [
+        f"{line(name)}: {{\n"
+        + ",\n".join(f"{line(case)}: {line(of[case])}" for case in sorted(of))
+        + "\n}"
+        for name, of in sorted(data["contenders"].items())
+    ]
+    rest = [f"{line(key)}: {line(data[key])}" for key in sorted(data) if key != "contenders"]
+    members = ['"contenders": {\n' + ",\n".join(contenders) + "\n}", *rest]
+    return "{\n" + ",\n".join(members) + "\n}\n"
 
 
 def ordered(contenders: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from marqueue.evaluation.criterion import Values
-from marqueue.evaluation.run_data import RunData
+from marqueue.evaluation.run_data import NotRecorded, RunData
 from marqueue.results.flows import Flows
 from marqueue.statistics.estimates import Floats, jain, quantile
 
@@ -33,8 +33,11 @@ class Measure:
     scale: float = 1.0
 
     def take(self, run: RunData) -> Values:
-        """The values of a run."""
-        return Values(self.label, self.unit, self.scale, self.of(run))
+        """The values of a run; none, with the reason, of what it did not record."""
+        try:
+            return Values(self.label, self.unit, self.scale, self.of(run))
+        except NotRecorded as reason:
+            return Values(self.label, self.unit, self.scale, np.empty(0), str(reason))
 
 
 def _on_link(figure: str, link: str, window: int | None, run: RunData) -> Floats:

@@ -38,7 +38,7 @@ def evaluation_report(of: Evaluation) -> Report:
     page = Report(
         f"{of.contender.label}: {of.suite.name}",
         of.suite.title,
-        f"{of.effort.value} form, seed {of.seed}, beside {baselines}",
+        f"{of.effort.value} form, {of.bench.name}, seed {of.seed}, beside {baselines}",
     )
     page.answer(f"{of.summary[0].upper()}{of.summary[1:]}.")
     rows: list[list[Cell]] = []
@@ -76,8 +76,9 @@ def _case(page: Report, outcome: Outcome, numbers: Mapping[str, int]) -> None:
         rows: list[list[Cell]] = []
         for measure in case.measures:
             unit = f" [{measure.unit}]" if measure.unit else ""
-            values = (outcome.measured[label][""][measure.name].estimate for label in labels)
-            rows.append([f"{measure.label}{unit}", *values])
+            values = [outcome.measured[label][""][measure.name].estimate for label in labels]
+            if any(values):
+                rows.append([f"{measure.label}{unit}", *(each or "" for each in values)])
         page.table(["Measure", *labels], rows, folded=True, caption="All measures")
     files = ", ".join(f"{SCENARIOS}/{name}.toml" for name in outcome.scenarios)
     if files:
@@ -157,7 +158,10 @@ def _through(outcome: Outcome) -> Iterator[Chart]:
     for x, y in outcome.case.through:
         curves = []
         for label, runs in outcome.measured.items():
-            points = sorted((of[x].estimate.mean, of[y].estimate.mean) for of in runs.values())
+            points = sorted(
+                (float(of[x].values.mean()) * of[x].scale, float(of[y].values.mean()) * of[y].scale)
+                for of in runs.values()
+            )
             across, up = np.array(points).T
             curves.append(ChartCurve(across, up, tags={"contender": label}))
         yield Chart(

@@ -15,6 +15,11 @@ from marqueue.statistics.estimates import Floats
 
 Indices = npt.NDArray[np.int64]
 
+
+class NotRecorded(Exception):
+    """A measure reads what this run did not record; the message says what."""
+
+
 KINDS = "arrive", "drop", "depart"
 """What is counted of the events of a packet; the others are marks."""
 ARRIVE, DROP, DEPART = range(len(KINDS))
@@ -186,6 +191,8 @@ class RunData:
 
     def packets(self, link: str) -> Packets:
         """The recorded packets of a traced link after the warm-up."""
+        if not self.recorded(link):
+            raise NotRecorded(f"the packets of {link} were not recorded")
         if link not in self._packets:
             self._packets[link] = self._read(link)
         return self._packets[link]
@@ -219,6 +226,8 @@ class RunData:
     def startup_times(self) -> Floats:
         """Mean time from the start of a traced flow to its first round-trip time, which ends the
         handshake, s; infinite if one did not come so far."""
+        if "tcp" not in self.result.tables:
+            raise NotRecorded("the connections of finite flows were not traced")
         table = self.result.to_arrow("tcp")
         rtt = table["rtt"].to_numpy()
         first: dict[tuple[int, int], float] = {}

@@ -1,12 +1,13 @@
 """The criteria of the evaluation, in one place, each with its reason.
 
-RFC 7928 says what to measure, and gives no limits. These are comparisons with drop-tail and limits
-of our own, from the laws of the senders where there is one.
+Comparisons with drop-tail and limits from the laws of the senders where there is one; what other
+suites limit too is in :mod:`marqueue.evaluation.limits`.
 """
 
 from __future__ import annotations
 
 from marqueue.evaluation.criterion import Beside, Criterion, Side
+from marqueue.evaluation.limits import UNEVEN, WEAKER
 
 
 def shorter(measure: str = "delay_mean", run: str = "") -> Criterion:
@@ -100,9 +101,8 @@ def no_more_synchronized() -> Criterion:
 def as_fair() -> Criterion:
     """Equal flows get equal shares, about as with drop-tail."""
     return Criterion(
-        "jain", Side.AT_LEAST, 0.9,
-        "Section 6.1: an AQM may cause unfairness between equal flows; a tenth of Jain's index is "
-        "the most.",
+        "jain", Side.AT_LEAST, UNEVEN.value,
+        f"Section 6.1: an AQM may cause unfairness between equal flows; {UNEVEN.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 
@@ -120,9 +120,9 @@ def rtt_exponent() -> Criterion:
 def equal_shares() -> Criterion:
     """Of two equal flows the weaker one has four fifths of the other."""
     return Criterion(
-        "weaker over stronger", Side.AT_LEAST, 0.8,
-        "Section 6.1: flows with the same round-trip time may still be treated unequally; four "
-        "fifths is within what few losses leave to chance.",
+        "weaker over stronger", Side.AT_LEAST, WEAKER.value,
+        "Section 6.1: flows with the same round-trip time may still be treated unequally; "
+        f"{WEAKER.because}.",
     )  # fmt: skip
 
 

@@ -1,12 +1,13 @@
 """The criteria for congestion controls, in one place, each with its reason.
 
-RFC 9743 gives no thresholds (section 5). These are comparisons with CUBIC, the control of RFC 9438,
-and limits of our own.
+RFC 9743 gives no thresholds (section 5). These are comparisons with CUBIC, the control of RFC 9438;
+what other suites limit too is in :mod:`marqueue.evaluation.limits`.
 """
 
 from __future__ import annotations
 
 from marqueue.evaluation.criterion import Beside, Criterion, Side
+from marqueue.evaluation.limits import LOSES_MORE, SLOWER, UNEVEN
 
 
 def backs_off() -> Criterion:
@@ -31,9 +32,9 @@ def no_bloat() -> Criterion:
 def no_more_loss() -> Criterion:
     """At most twice CUBIC's loss."""
     return Criterion(
-        "loss_ratio", Side.AT_MOST, 2.0,
-        "Section 5.1.3: no excessive loss, as BBRv1's in shallow buffers. Twice that of CUBIC is "
-        "plainly more.",
+        "loss_ratio", Side.AT_MOST, LOSES_MORE.value,
+        "Section 5.1.3: no excessive loss, as BBRv1's in shallow buffers, beside CUBIC's; "
+        f"{LOSES_MORE.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 
@@ -41,9 +42,9 @@ def no_more_loss() -> Criterion:
 def fair_among_themselves() -> Criterion:
     """Jain's index of 0.9 among equal flows."""
     return Criterion(
-        "jain", Side.AT_LEAST, 0.9,
-        "Section 5.1.4: how is the capacity shared? Below 0.9 one of four flows has less than half "
-        "of an equal share, or the like.",
+        "jain", Side.AT_LEAST, UNEVEN.value,
+        f"Section 5.1.4: equal flows should share the capacity; {UNEVEN.because}. Below it one of "
+        "four flows has less than half of an equal share, or the like.",
     )  # fmt: skip
 
 
@@ -59,10 +60,9 @@ def makes_room() -> Criterion:
 def short_flows_unharmed(measure: str = "completion") -> Criterion:
     """Short flows take at most a quarter longer than beside CUBIC."""
     return Criterion(
-        measure, Side.AT_MOST, 1.25,
-        "Sections 5.1.5 and 5.2.3: short flows and long ones affect each other; a quarter longer "
-        "than "
-        "with CUBIC in its place is a clear harm.",
+        measure, Side.AT_MOST, SLOWER.value,
+        "Sections 5.1.5 and 5.2.3: short flows and long ones affect each other, here beside CUBIC "
+        f"in its place; {SLOWER.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 

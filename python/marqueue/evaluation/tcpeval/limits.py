@@ -1,12 +1,13 @@
 """The criteria of the suite, in one place, each with its reason.
 
-The draft says what to measure and gives no limits. These are comparisons with standard TCP, which
-the draft defines as SACK TCP without ECN: Reno here, with the same random numbers.
+Comparisons with standard TCP, which the draft defines as SACK TCP without ECN: Reno here, with the
+same random numbers. What other suites limit too is in :mod:`marqueue.evaluation.limits`.
 """
 
 from __future__ import annotations
 
 from marqueue.evaluation.criterion import Beside, Criterion, Side
+from marqueue.evaluation.limits import LOSES_MORE, SLOWER, WEAKER
 
 
 def carries(run: str = "", measure: str = "goodput") -> Criterion:
@@ -22,9 +23,9 @@ def carries(run: str = "", measure: str = "goodput") -> Criterion:
 def loses_no_more(run: str = "", measure: str = "notable loss") -> Criterion:
     """At most twice the loss of standard TCP."""
     return Criterion(
-        measure, Side.AT_MOST, 2.0,
-        "Section 4.5, packet drop rate: twice that of standard TCP is plainly more. Less than "
-        "0.1% counts as 0.1%, so that rare losses decide nothing.",
+        measure, Side.AT_MOST, LOSES_MORE.value,
+        f"Section 4.5, packet drop rate beside standard TCP: {LOSES_MORE.because}. Less than 0.1% "
+        "counts as 0.1%, so that rare losses decide nothing.",
         Beside.BASELINE, run,
     )  # fmt: skip
 
@@ -41,9 +42,9 @@ def queues_no_more(run: str = "", measure: str = "delay_mean") -> Criterion:
 def finishes(run: str = "") -> Criterion:
     """Short connections take at most a quarter longer."""
     return Criterion(
-        "completion", Side.AT_MOST, 1.25,
+        "completion", Side.AT_MOST, SLOWER.value,
         "Section 4.5, transfer time by file size: for most connections it is what a user notices; "
-        "a quarter longer is a clear harm.",
+        f"{SLOWER.because}.",
         Beside.BASELINE, run,
     )  # fmt: skip
 
@@ -51,9 +52,9 @@ def finishes(run: str = "") -> Criterion:
 def arrives(packets: int) -> Criterion:
     """A new flow has this many packets as early as under standard TCP."""
     return Criterion(
-        f"delivery of {packets}", Side.AT_MOST, 1.25,
-        "Section 5.2: how quickly flows make room for a new one; a quarter longer than among flows "
-        "of standard TCP is a clear harm.",
+        f"delivery of {packets}", Side.AT_MOST, SLOWER.value,
+        "Section 5.2: how quickly flows make room for a new one, beside flows of standard TCP; "
+        f"{SLOWER.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 
@@ -61,8 +62,9 @@ def arrives(packets: int) -> Criterion:
 def takes_up(share: float) -> Criterion:
     """Released capacity is used as early as under standard TCP."""
     return Criterion(
-        f"window {share:.0%}", Side.AT_MOST, 1.25,
-        "Section 5.3: released capacity should be used at least about as early as by standard TCP.",
+        f"window {share:.0%}", Side.AT_MOST, SLOWER.value,
+        "Section 5.3: released capacity should be used about as early as by standard TCP; "
+        f"{SLOWER.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 
@@ -79,9 +81,9 @@ def grows_gently() -> Criterion:
 def gives_way() -> Criterion:
     """Cross traffic loses at most twice as many packets."""
     return Criterion(
-        "lost cross traffic", Side.AT_MOST, 2.0,
-        "Section 5.3.3: the harm to traffic that arrives; twice as many lost packets as beside "
-        "standard TCP is plainly more.",
+        "lost cross traffic", Side.AT_MOST, LOSES_MORE.value,
+        "Section 5.3.3: the harm to traffic that arrives, beside standard TCP; "
+        f"{LOSES_MORE.because}.",
         Beside.BASELINE,
     )  # fmt: skip
 
@@ -99,9 +101,9 @@ def steals_nothing(run: str = "") -> Criterion:
 def as_fair(run: str = "") -> Criterion:
     """Two flows share about as evenly as two of standard TCP."""
     return Criterion(
-        "weaker over stronger", Side.AT_LEAST, 0.8,
+        "weaker over stronger", Side.AT_LEAST, WEAKER.value,
         "Section 6.2: how two flows of the control share, beside how two of standard TCP do with "
-        "the same round-trip times and buffer. A fifth is left to chance.",
+        f"the same round-trip times and buffer; {WEAKER.because}.",
         Beside.BASELINE, run,
     )  # fmt: skip
 
