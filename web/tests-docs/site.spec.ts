@@ -61,7 +61,7 @@ test('the lab of an AQM is loaded once a reader opens it, from a server', async 
     await page.getByText('Run it on this page').click();
     await expect(page.getByText('Browsers start it only from a web server')).toBeVisible();
     const frame = page.locator('details.lab iframe');
-    if (loads) await expect(frame.contentFrame().locator('.mq-chart').first()).toBeVisible();
+    if (loads) await expect(frame.contentFrame().getByRole('navigation', { name: 'Examples' })).toBeVisible();
     else await expect(frame).toBeHidden();
     expect(loaded.length > 0).toBe(loads);
   }
