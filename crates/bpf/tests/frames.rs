@@ -81,6 +81,7 @@ fn only_what_a_program_may_write_changes() {
         eprintln!("SKIPPED: {what}");
         return;
     }
+    #[allow(clippy::disallowed_methods, reason = "how many frames, not what becomes of them")]
     let frames: u64 = std::env::var("MARQUEUE_FRAMES").map_or(4000, |text| text.parse().expect("a number of frames"));
     let seeds = seeds();
     for aqm in NAMES {

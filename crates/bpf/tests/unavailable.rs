@@ -2,12 +2,13 @@
 #![cfg(not(programs))]
 
 use marqueue_aqm::Signal;
-use marqueue_bpf::fixed_point::AvqParams;
+use marqueue_bpf::algorithm::Law;
+use marqueue_bpf::avq::AvqParams;
 use marqueue_bpf::{dctcp, device};
 
 #[test]
 fn every_function_returns_what_is_missing() {
-    let law = AvqParams::new(1_000_000, 0.98, 0.15, 1.0, 10_000).expect("a law");
+    let law = Law::Avq(AvqParams::new(1_000_000, 0.98, 0.15, 1.0, 10_000).expect("a law"));
     let missing = marqueue_bpf::missing().expect("the programs");
     assert!(missing.contains("install clang, libelf-dev"), "{missing}");
     assert_eq!(device::attach(None, "lo", law, Signal::Ecn).unwrap_err().0, missing);

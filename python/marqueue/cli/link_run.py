@@ -92,12 +92,11 @@ def run_and_report(
 
 def _packet_time(plan: Mapping[str, Any]) -> float:
     """The shortest time that a queue of the plan takes for a packet of mean size, s."""
-    return min(
-        8
-        * link["queue"]["mean_packet"]
-        / max([link["rate"], *(rate for _, rate in link["schedule"])])
-        for link in plan["links"]
-    )
+    times: list[float] = []
+    for link in plan["links"]:
+        fastest = max([link["rate"], *(rate for _, rate in link["schedule"])])
+        times.append(8 * link["queue"]["mean_packet"] / fastest)
+    return min(times)
 
 
 @contextmanager
