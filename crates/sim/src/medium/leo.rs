@@ -7,7 +7,7 @@
 //!
 //! Mean rate of a busy link: `rate` (1 - `outage`/`period`). Mean extra delay: `delay_spread`/2.
 //!
-//! Source: G. Huston, "Measuring Starlink protocol performance" (APNIC; NANOG 92, 2024): slots of 15 s, and the delay up
+//! Source: G. Huston, "Measuring Starlink protocol performance" (APNIC, slides after NANOG 92): slots of 15 s, and the delay up
 //! to a satellite at 550 km and down again: 3.7 ms at the zenith, 7.5 ms at the least elevation of 25 degrees. The same
 //! follows from the slant range sqrt((R sin e)^2 + 2 R h + h^2) - R sin e with R = 6371 km.
 //!
@@ -25,13 +25,13 @@ marqueue_core::params! {
     /// Parameters of a link over satellites.
     pub struct Params {
         /// Time between two changes of the satellite.
-        period: f64 { unit: Seconds, range: 0.001 => 3600.0, default: 15.0, source: "Huston 2024" },
+        period: f64 { unit: Seconds, range: 0.001 => 3600.0, default: 15.0, source: "Huston (APNIC)" },
         /// Time of the first change.
         first: f64 { unit: Seconds, range: 0.0 => 3600.0, default: 15.0, source: "marqueue; one period" },
         /// Time at the start of a slot in which nothing is sent, shorter than the period.
         outage: f64 { unit: Seconds, range: 0.0 => 3600.0, default: 0.0, source: "marqueue; published figures differ, none is assumed" },
         /// Range of the extra delay of a slot, which is uniform from 0 to this.
-        delay_spread: f64 { unit: Seconds, range: 0.0 => 10.0, default: 0.0038, source: "Huston 2024: 7.5 ms - 3.7 ms" },
+        delay_spread: f64 { unit: Seconds, range: 0.0 => 10.0, default: 0.0038, source: "Huston (APNIC): 7.5 ms - 3.7 ms" },
         /// Largest deviation of the rate of a slot, as a share of the rate of the link; the deviation is uniform.
         rate_spread: f64 { unit: Fraction, range: 0.0 => 0.95, default: 0.0, source: "marqueue; published figures differ, none is assumed" },
     }
@@ -69,7 +69,7 @@ impl MediumModel for Leo {
     const NAME: &'static str = "leo";
     const SUMMARY: &'static str =
         "Satellites in low Earth orbit: delay, rate and a short outage change at every handover";
-    const SOURCE: &'static str = "Huston, Measuring Starlink protocol performance, NANOG 92, 2024";
+    const SOURCE: &'static str = "Huston, Measuring Starlink protocol performance (APNIC, slides after NANOG 92)";
     type Params = Params;
 
     fn new(params: &Params, rate: Rate, rng: Rng) -> Result<Self, ParamError> {

@@ -41,25 +41,25 @@ marqueue_core::params! {
     /// Parameters of a Wi-Fi link.
     pub struct Params {
         /// Most MPDUs in an aggregate, and window of the block ACK; 1 is a link without aggregation.
-        max_mpdus: f64 { unit: Packets, range: 1.0 => 1024.0, default: 64.0, source: "IEEE 802.11-2020, 10.25.6" },
+        max_mpdus: f64 { unit: Packets, range: 1.0 => 1024.0, default: 64.0, source: "IEEE 802.11-2020: block ACK of 802.11n" },
         /// Most bytes in an aggregate; one MPDU always fits.
-        max_bytes: f64 { unit: Bytes, range: 1.0 => 16_777_216.0, default: 65_535.0, source: "IEEE 802.11-2020, 9.4.2.55.3 (HT); VHT has 1048575" },
+        max_bytes: f64 { unit: Bytes, range: 1.0 => 16_777_216.0, default: 65_535.0, source: "IEEE 802.11-2020: largest A-MPDU of HT; VHT has 1048575" },
         /// Longest transmission with its preamble; one MPDU always fits.
-        max_time: f64 { unit: Seconds, range: 1e-5 => 1.0, default: 0.005484, source: "IEEE 802.11-2020, 21.4.3: aPPDUMaxTime" },
+        max_time: f64 { unit: Seconds, range: 1e-5 => 1.0, default: 0.005484, source: "IEEE 802.11-2020: aPPDUMaxTime of VHT" },
         /// Preamble and headers of the PHY.
-        preamble: f64 { unit: Seconds, range: 0.0 => 0.001, default: 40e-6, source: "IEEE 802.11-2020, 21.3.4: VHT with one stream" },
+        preamble: f64 { unit: Seconds, range: 0.0 => 0.001, default: 40e-6, source: "IEEE 802.11-2020: VHT with one stream" },
         /// Bytes of an MPDU beside the packet: delimiter 4, QoS header 26, LLC/SNAP 8, FCS 4.
-        mpdu_overhead: f64 { unit: Bytes, range: 0.0 => 1000.0, default: 42.0, source: "IEEE 802.11-2020, 9.2.3 and 9.7.1" },
+        mpdu_overhead: f64 { unit: Bytes, range: 0.0 => 1000.0, default: 42.0, source: "IEEE 802.11-2020: formats of MPDU and A-MPDU" },
         /// Time between a transmission and its answer.
-        sifs: f64 { unit: Seconds, range: 0.0 => 0.001, default: 16e-6, source: "IEEE 802.11-2020, 17.4.4" },
+        sifs: f64 { unit: Seconds, range: 0.0 => 0.001, default: 16e-6, source: "IEEE 802.11-2020: OFDM PHY" },
         /// The block ACK with its preamble.
-        block_ack: f64 { unit: Seconds, range: 0.0 => 0.001, default: 32e-6, source: "IEEE 802.11-2020, 17.4.3: 32 bytes at 24 Mbit/s" },
+        block_ack: f64 { unit: Seconds, range: 0.0 => 0.001, default: 32e-6, source: "IEEE 802.11-2020: 32 bytes at 24 Mbit/s after a preamble of 20 us" },
         /// Time for which the medium must be free before a backoff.
-        aifs: f64 { unit: Seconds, range: 0.0 => 0.001, default: 43e-6, source: "IEEE 802.11-2020, 9.4.2.28: best effort, 16 us + 3 slots" },
+        aifs: f64 { unit: Seconds, range: 0.0 => 0.001, default: 43e-6, source: "IEEE 802.11-2020: best effort, 16 us + 3 slots" },
         /// A slot of the backoff.
-        slot: f64 { unit: Seconds, range: 0.0 => 0.001, default: 9e-6, source: "IEEE 802.11-2020, 17.4.4" },
+        slot: f64 { unit: Seconds, range: 0.0 => 0.001, default: 9e-6, source: "IEEE 802.11-2020: OFDM PHY" },
         /// Largest backoff in slots.
-        cw_min: f64 { unit: One, range: 0.0 => 1023.0, default: 15.0, source: "IEEE 802.11-2020, 9.4.2.28: best effort" },
+        cw_min: f64 { unit: One, range: 0.0 => 1023.0, default: 15.0, source: "IEEE 802.11-2020: best effort" },
         /// Mean time for which other stations hold the medium before an access.
         contention: f64 { unit: Seconds, range: 0.0 => 1.0, default: 0.0, source: "marqueue; no other station" },
         /// Probability that an MPDU is lost.

@@ -72,10 +72,6 @@ impl Backlog for Opportunity<'_> {
         }
         Some(packet)
     }
-
-    fn bytes(&self) -> u64 {
-        self.qdisc.bytes()
-    }
 }
 
 impl Resource {
