@@ -240,25 +240,3 @@ fn several_segments_that_arrive_at_once_do_not_slow_the_reduction() {
     }
     assert_eq!((l.ssthresh(), sent), (10.0, 5), "one for two of the ten that arrived");
 }
-
-/// The acknowledgement of 5 reports the retransmission of 1, sent 120 ms before, and 4, which comes late, sent 220 ms
-/// before. Returns when segment 10, which was sent with 4, counts as lost.
-fn reordered_beside_a_retransmission(rack_rtt: &str) -> Option<Time> {
-    let choices = [("recovery", "sack"), ("loss_detection", "rack"), ("rack_rtt", rack_rtt)];
-    let mut l = Lead::open(rfc_with(&choices, 10, &[]), Some(10));
-    l.now = at(0.2);
-    l.sack(1, &[(2, 3)]);
-    l.sack(1, &[(2, 4)]);
-    assert_eq!(l.sack(1, &[(2, 4), (9, 10)])[0], 1);
-    l.now = at(0.32);
-    let sent = l.sack(5, &[(9, 10)]);
-    let waits = l.sender.deadline();
-    (!sent.contains(&10) && waits == at(0.345)).then_some(waits)
-}
-
-#[test]
-fn rack_rtt_is_of_the_segment_sent_last_or_of_the_last_in_sequence() {
-    assert_eq!(reordered_beside_a_retransmission("sent_last"), None, "6.2, step 2: 120 ms, and lost already");
-    let later = Some(at(0.1 + 0.22 + 0.025));
-    assert_eq!(reordered_beside_a_retransmission("in_sequence"), later, "tcp_rack_advance: 220 ms");
-}

@@ -79,17 +79,6 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
-    /// Of the segments that an acknowledgement reports, the one whose round-trip time is RACK.rtt.
-    pub enum RackRtt {
-        /// The one sent last (RFC 8985, section 6.2, step 2).
-        SentLast = "sent_last",
-        /// The last in sequence of those acknowledged cumulatively, or else of those acknowledged selectively (Linux,
-        /// tcp_rack_advance).
-        InSequence = "in_sequence",
-    }
-}
-
-marqueue_core::choice! {
     /// The round-trip times that are measured.
     pub enum RttSamples {
         /// By timestamps that of each acknowledgement of new data (RFC 7323), otherwise that of one segment at a time

@@ -1,7 +1,6 @@
 //! Loss detection of RACK: RFC 8985, sections 6.2 and 6.3.
 
 use super::scoreboard::{Scoreboard, Transmission};
-use crate::config::RackRtt;
 use marqueue_core::{Dur, Time};
 
 /// Number of recoveries for which a reordering window that D-SACK has widened stays wide.
@@ -61,10 +60,7 @@ pub struct Detector {
     /// Of the segments that the acknowledgement being processed reports: the one sent last of those sent once, and those
     /// that were retransmitted, as RACK.xmit_ts and RACK.end_seq.
     newest: Option<(Time, u32)>,
-    retransmitted: Vec<(Time, bool, u32)>,
-    /// The last of them in Linux's order, which takes selectively acknowledged segments first: whether it is acknowledged
-    /// cumulatively, its end, when it was sent.
-    last: Option<(bool, u32, Time)>,
+    retransmitted: Vec<(Time, u32)>,
 }
 
 impl Default for Detector {
@@ -81,43 +77,37 @@ impl Default for Detector {
             window: Dur::ZERO,
             newest: None,
             retransmitted: Vec::new(),
-            last: None,
         }
     }
 }
 
 impl Detector {
-    /// Steps 1 and 3 for a segment that an acknowledgement newly reports as delivered, cumulatively or by SACK; in ascending
-    /// order of their numbers. [`Detector::finish_update`] follows.
+    /// Steps 1 and 3 for a segment that an acknowledgement newly reports as delivered; in ascending order of their numbers.
+    /// [`Detector::finish_update`] follows.
     #[inline]
-    pub fn arrived(&mut self, seq: u32, sent: Transmission, cumulative: bool, now: Time) {
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time) {
         let end = seq + 1;
         if sent.again {
-            self.retransmitted.push((sent.at, cumulative, end));
+            self.retransmitted.push((sent.at, end));
         } else {
             self.min_rtt = self.min_rtt.min(now - sent.at);
             self.reordering_seen |= end < self.fack;
             self.newest = self.newest.max(Some((sent.at, end)));
-            self.last = self.last.max(Some((cumulative, end, sent.at)));
         }
         self.fack = self.fack.max(end);
     }
 
     /// Step 2 for all of them. The text takes them in ascending order of xmit_ts, so that RACK.rtt is that of the segment
-    /// sent last; Linux takes them as they lie in its queue. Retransmissions are left out that the acknowledgement may
-    /// not be for: by the time passed, or, as `earlier` tells of the time of a transmission, by the timestamp.
-    pub fn finish_update(&mut self, now: Time, rtt_of: RackRtt, earlier: impl Fn(Time) -> bool) {
-        for (at, cumulative, end) in self.retransmitted.drain(..) {
+    /// sent last. Retransmissions are left out that the acknowledgement may not be for: by the time passed, or, as
+    /// `earlier` tells of the time of a transmission, by the timestamp.
+    pub fn finish_update(&mut self, now: Time, earlier: impl Fn(Time) -> bool) {
+        for (at, end) in self.retransmitted.drain(..) {
             if !earlier(at) && now - at >= self.min_rtt {
                 self.newest = self.newest.max(Some((at, end)));
-                self.last = self.last.max(Some((cumulative, end, at)));
             }
         }
-        if let Some((newest, (_, _, last))) = self.newest.take().zip(self.last.take()) {
-            self.rtt = match rtt_of {
-                RackRtt::SentLast => now - newest.0,
-                RackRtt::InSequence => now - last,
-            };
+        if let Some(newest) = self.newest.take() {
+            self.rtt = now - newest.0;
             self.latest = self.latest.max(newest);
         }
     }

@@ -150,7 +150,7 @@ impl Rack {
             sample.acknowledged(&sent, news);
             if news {
                 delivered += 1;
-                detector.arrived(seq, sent, true, tx.now);
+                detector.arrived(seq, sent, tx.now);
                 if let Some(delivery) = &mut delivery {
                     delivery.arrived(seq, tx.now);
                 }
@@ -164,7 +164,7 @@ impl Rack {
             scoreboard.sack(start.max(from), end, |seq, sent| {
                 sample.sacked(&sent);
                 delivered += 1;
-                detector.arrived(seq, sent, false, tx.now);
+                detector.arrived(seq, sent, tx.now);
                 if let Some(delivery) = &mut delivery {
                     delivery.arrived(seq, tx.now);
                 }
@@ -174,7 +174,7 @@ impl Rack {
         if let Some(delivery) = &mut delivery {
             delivery.forget_below(ack.ack);
         }
-        detector.finish_update(tx.now, tx.config.rack_rtt, |sent| {
+        detector.finish_update(tx.now, |sent| {
             ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
         });
         if tx.config.rtt_samples == RttSamples::Segments {
