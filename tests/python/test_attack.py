@@ -150,6 +150,7 @@ def test_no_more_runs_than_the_budget(more: int) -> None:
      ({"budget": 3}, "--budget: got 3, expected at least 51 runs"),
      ({"share": 1.5}, "--share: got 1.5, expected above 0, at most 1"),
      ({"rate": "10"}, '--rate: got "10", expected a rate such as'),
+     ({"buffer": "0"}, 'topology.bottleneck.buffer: got "0", expected a buffer'),
      ({"goal": "synchronization", "aqm": "mkc"}, "its senders have rates, not windows")],
 )  # fmt: skip
 def test_a_mistake_is_named(given: dict[str, object], message: str) -> None:

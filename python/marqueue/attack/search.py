@@ -99,7 +99,7 @@ def attack(
 
     Raises RunError for an unknown goal, a budget that leaves less than :data:`LEAST` runs to the
     search, a share outside (0, 1], or victims whose windows cannot be sampled, and ScenarioError
-    for parameters that the AQM does not take.
+    for a buffer or parameters that the AQM does not take.
     """
     if goal not in GOALS:
         raise RunError(f"--goal: {unknown(goal, GOALS)}")
@@ -116,6 +116,8 @@ def attack(
             f"--goal: got {show(goal)}, expected another under {setting.aqm['name']}: its senders "
             "have rates, not windows"
         )
+    # The optimizer would hide a mistake in the setting behind an error of its own.
+    alone = scenario(setting, None, fresh_seed(seed), fresh)
     trial = _Trial(setting, GOALS[goal], seed, jobs, progress, budget)
     found, history = _evolve(trial, search, seed)
     worst = _minimized(trial, found)
@@ -124,8 +126,7 @@ def attack(
     drawn_traffic = [
         scenario(setting, traffic_at(setting, shares), other + i) for i, shares in enumerate(drawn)
     ]
-    both = [scenario(setting, each, other, fresh) for each in (worst, None)]
-    harms = trial.measure([*both, *drawn_traffic])
+    harms = trial.measure([scenario(setting, worst, other, fresh), alone, *drawn_traffic])
     harm, without = (Estimate.of(each, CONFIDENCE) for each in harms[:2])
     of_random = np.array([each[0] for each in harms[2:]])
     return Attack(setting, trial.goal, seed, budget, worst, found, harm, without, of_random,

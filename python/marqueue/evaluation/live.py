@@ -57,7 +57,7 @@ def _run(scenarios: Sequence[Scenario], _: int | None, progress: Progress | None
 
 def _complaint(result: Result) -> str:
     reasons = (result.provenance.live or {}).get("invalid_reasons", [])
-    return f"the machine did not keep up: {reasons[0]}" if reasons else ""
+    return reasons[0] if reasons else ""
 
 
 LIVE = Bench("live", _run, _prepared, _refusal, _complaint)
