@@ -53,7 +53,7 @@ class AnyLink(Impairments):
         by_default([])
     )
     """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
-    name of one. ``rate`` is then its mean rate."""
+    name of one, of a capture (pcap, pcapng) or of a qlog. ``rate`` is then its mean rate."""
     trace: bool = False
     """Record every packet that arrives, is marked, is dropped or departs, here and on the reverse
     direction if that is a wire: as a table, and as a pcapng file for Wireshark."""
