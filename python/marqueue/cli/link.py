@@ -82,7 +82,7 @@ def link(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="A trace of mahimahi with the capacity, instead of --rate.",
+            help="A trace of mahimahi, a capture or a qlog with the capacity, instead of --rate.",
             show_default=False,
         ),
     ] = None,

@@ -2,6 +2,7 @@
 accurate record-and-replay for HTTP", USENIX ATC 2015, section 4).
 
 Each line is a time in ms at which 1504 bytes may leave. After the last line the trace starts again.
+A capture of packets or a qlog is made such a trace (:func:`of_arrivals`).
 Where a scenario is read from a file, the times of a trace replace the name of its file.
 """
 
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.errors import Problem, ScenarioError, show
+from marqueue.scenario.recorded import LARGEST_FILE, arrivals, is_recorded
 from marqueue.units import Duration
 
 KEY = "delivery_trace"
@@ -46,6 +48,41 @@ def parse(text: str) -> list[int]:
     return times
 
 
+def of_arrivals(arrived: Sequence[tuple[int, int]]) -> list[int]:
+    """The times of a trace, ns, for what arrived (times in ns, bytes).
+
+    The time of the first arrival is 0, and 1504 bytes may leave whenever so many more have arrived.
+    What is less than that at the end is left out. Raises ValueError if that leaves no time above 0.
+    """
+    times: list[int] = []
+    total = 0
+    for time, size in arrived:
+        total += size
+        if total // BYTES > MOST_TIMES:
+            raise ValueError(f" has more than {MOST_TIMES * BYTES} bytes, expected a shorter one")
+        times += [time - arrived[0][0]] * (total // BYTES - len(times))
+    if not times or times[-1] == 0:
+        raise ValueError(f" expected arrivals of at least {BYTES} bytes after the first")
+    return times
+
+
+MOST_TIMES = 2_000_000
+"""Times of a trace that is made of arrivals: 3 GB."""
+
+
+def read(file: Path) -> list[int]:
+    """The times of a file, ns: a trace, or a capture (pcap, pcapng) or qlog of what a receiver got.
+
+    Raises OSError, UnicodeDecodeError, or ValueError as :func:`parse`.
+    """
+    if file.stat().st_size > LARGEST_FILE:
+        raise ValueError(f" has {file.stat().st_size} bytes, expected at most {LARGEST_FILE}")
+    content = file.read_bytes()
+    return (
+        of_arrivals(arrivals(content)) if is_recorded(content) else parse(content.decode("ascii"))
+    )
+
+
 def mean_rate(times: Sequence[int]) -> int:
     """The mean capacity of a trace, bit/s."""
     return round(len(times) * BYTES * 8 * 1e9 / times[-1])
@@ -58,28 +95,32 @@ def with_traces(data: dict[str, Any], folder: Path, origin: str) -> dict[str, An
     another format.
     """
 
-    def read(value: Any, path: str) -> Any:
+    def replaced(value: Any, path: str) -> Any:
         if isinstance(value, list):
-            return [read(each, f"{path}.{i}") for i, each in enumerate(value)]
+            return [replaced(each, f"{path}.{i}") for i, each in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
-        table = {key: read(each, f"{path}.{key}") for key, each in value.items()}
+        table = {key: replaced(each, f"{path}.{key}") for key, each in value.items()}
         if isinstance(name := table.get(KEY), str):
             table[KEY] = _times(folder / name, name, f"{path}.{KEY}", origin)
         return table
 
     if "topology" not in data:
         return data
-    return {**data, "topology": read(data["topology"], "topology")}
+    return {**data, "topology": replaced(data["topology"], "topology")}
 
 
 def _times(file: Path, name: str, path: str, origin: str) -> list[str]:
     """The times of a file, with units."""
     try:
-        return [f"{time // 1_000_000} ms" for time in parse(file.read_text(encoding="ascii"))]
+        return [_with_unit(time) for time in read(file)]
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "not a text of numbers"
         message = f"{show(name)} cannot be read: {reason}"
     except ValueError as error:
         message = f"{name}:{error}"
     raise ScenarioError([Problem(path, message)], origin)
+
+
+def _with_unit(time: int) -> str:
+    return f"{time} ns" if time % 1_000_000 else f"{time // 1_000_000} ms"

@@ -53,7 +53,7 @@ class LinkKeys(Impairments):
         by_default([])
     )
     """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
-    name of one. ``rate`` is then its mean rate."""
+    name of one, of a capture (pcap, pcapng) or of a qlog. ``rate`` is then its mean rate."""
     medium: Accepts[Medium | None, Medium | str | Keys | None] = by_default(None)
     """How the sender gets access to a medium that it may not use at any time: wifi or leo, or a
     table with the model and its parameters. ``rate`` is then that of the PHY, or the mean one of
