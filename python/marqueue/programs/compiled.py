@@ -2,13 +2,15 @@
 without the interpreter (``crates/py/src/program/compiled.rs``).
 
 Inside compiled hooks, ``self`` is a record of floating-point numbers: the parameters, the probes,
-and the numbers that the class has as attributes. ``packet`` and ``queue`` are records too.
+and the numbers that the class has as attributes. ``packet`` and ``queue`` are records too. The
+engine gives times in ns, and a hook that reads one divides: a division for each packet costs more
+than a hook.
 """
 
 import ctypes
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 import numpy as np
@@ -16,7 +18,7 @@ from numba import carray  # type: ignore[attr-defined]
 from numba.core import types
 from numba.core.datamodel.models import RecordModel
 from numba.core.datamodel.registry import register_default
-from numba.extending import overload_method
+from numba.extending import overload_attribute, overload_method
 
 import marqueue._core as _core
 from marqueue.programs.interface import Program
@@ -28,7 +30,7 @@ PACKET = np.dtype(
         ("seq", "i8"),
         ("ecn", "i8"),
         ("dscp", "i8"),
-        ("sojourn", "f8"),
+        ("sojourn_ns", "i8"),
     ],
     align=True,
 )
@@ -38,7 +40,7 @@ QUEUE = np.dtype(
     [
         ("packets", "i8"),
         ("bytes", "i8"),
-        ("delay", "f8"),
+        ("delay_ns", "i8"),
         ("rate", "f8"),
         ("mean_packet", "i8"),
         ("limit", "f8"),
@@ -50,10 +52,18 @@ QUEUE = np.dtype(
 """``QueueRecord`` of the engine."""
 
 
+R = TypeVar("R", bound=types.Record)
+
+
+class PacketType(types.Record):
+    """The type of ``packet``: a record with a time in seconds."""
+
+
 class QueueType(types.Record):
-    """The type of ``queue``: a record with a method."""
+    """The type of ``queue``: a record with a time in seconds and a method."""
 
 
+register_default(PacketType)(RecordModel)
 register_default(QueueType)(RecordModel)
 _uniform = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_size_t)(_core.uniform_address())
 
@@ -66,10 +76,27 @@ def _queue_uniform(queue: Any) -> Any:
     return uniform
 
 
-def _queue_type() -> QueueType:
-    plain: Any = numba.from_dtype(QUEUE)
+@overload_attribute(PacketType, "sojourn")
+def _packet_sojourn(packet: Any) -> Any:
+    def sojourn(packet: Any) -> Any:
+        return packet.sojourn_ns / 1e9
+
+    return sojourn
+
+
+@overload_attribute(QueueType, "delay")
+def _queue_delay(queue: Any) -> Any:
+    def delay(queue: Any) -> Any:
+        return queue.delay_ns / 1e9
+
+    return delay
+
+
+def _record(kind: type[R], layout: Any) -> R:
+    """The type of records with this layout."""
+    plain: Any = numba.from_dtype(layout)
     fields: Any = [(name, each._asdict()) for name, each in plain.fields.items()]
-    return QueueType(fields, plain.size, plain.aligned)
+    return kind(fields, plain.size, plain.aligned)
 
 
 @dataclass(frozen=True)
@@ -91,9 +118,9 @@ def compile_program(program: Program) -> Code:
     own = numba.from_dtype(np.dtype([(name, "f8") for name in variables], align=True))
     self_, packet, queue = (
         types.CPointer(each)  # type: ignore[no-untyped-call]
-        for each in (own, numba.from_dtype(PACKET), _queue_type())
+        for each in (own, _record(PacketType, PACKET), _record(QueueType, QUEUE))
     )
-    now = types.float64
+    now = types.int64
     deciding = types.int64(packet, queue, self_, now)
     waiting = types.float64(queue, self_, now)
     hooks = [
@@ -126,18 +153,18 @@ def _variables(program: Program) -> dict[str, float]:
 _DECIDE = """
 def hook(packet, queue, own, now):
     try:
-        return method(carray(own, 1)[0], carray(packet, 1)[0], carray(queue, 1)[0], now)
+        return method(carray(own, 1)[0], carray(packet, 1)[0], carray(queue, 1)[0], now / 1e9)
     except Exception:
         return -1
 """
 _TIMER = """
 def hook(queue, own, now):
     try:
-        return method(carray(own, 1)[0], carray(queue, 1)[0], now)
+        return method(carray(own, 1)[0], carray(queue, 1)[0], now / 1e9)
     except Exception:
         return nan
 """
-_START = _TIMER.replace(", now)\n    except", ")\n    except")
+_START = _TIMER.replace(", now / 1e9)", ")")
 """What the engine calls. An error that a method raises cannot pass through a function of C."""
 
 
