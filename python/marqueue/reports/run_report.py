@@ -88,7 +88,7 @@ def _caption(result: Result) -> str:
         else "",
         "Grey: warm-up." if result.warmup else "",
         f"One sample is {time(result.plan['sample'])}." if result.plan["sample"] else "",
-        f"{MOST_LINKS_DRAWN} links, with {CONGESTION}; the others are only in the tables."
+        f"The {MOST_LINKS_DRAWN} links with the {CONGESTION}; the others are only in the tables."
         if len(result.links) > MOST_LINKS_DRAWN
         else "",
     ]
@@ -117,7 +117,7 @@ def _links(page: Report, result: Result) -> None:
     figures = {name: result.link(name).figures() | batched.get(name, {}) for name in names}
     spread = f" There is one replication: {batches_sentence(batched)}." if batched else ""
     more = len(result.links) - len(names)
-    chosen = f" {len(names)} links, with {CONGESTION}; {more:,} more are in {WINDOWS}."
+    chosen = f" The {len(names)} links with the {CONGESTION}; {more:,} more are in {WINDOWS}."
     _by_link(
         page,
         _rows(LINK_FIGURES, list(figures.values())),

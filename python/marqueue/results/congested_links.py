@@ -9,7 +9,7 @@ import numpy as np
 from marqueue.results.data import ResultData
 from marqueue.results.tables import WORK
 
-CONGESTION = "the most packets dropped and marked in the measured time, then the most utilized"
+CONGESTION = "most drops and marks in the measured time, or else the highest utilization"
 """The order, in words."""
 
 

@@ -31,8 +31,8 @@ def _unlisted(result: ResultData) -> Iterator[str]:
     are."""
     if len(result.links) > MOST_LISTED:
         yield (
-            f"{len(result.links):,} links: figures are listed for {MOST_LISTED}, with "
-            f"{CONGESTION}. windows.parquet has those of every link."
+            f"{len(result.links):,} links: figures are listed for the {MOST_LISTED} with "
+            f"the {CONGESTION}. windows.parquet has those of every link."
         )
     for names, what, column in (
         (result.groups, "groups of traffic", "group"),

@@ -186,7 +186,9 @@ def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMe
         lines = ["one replication: no confidence intervals"]
     more = len(result.links) - _link_columns(result)
     if more > 0:
-        lines.append(f"{FEW_LINK_COLUMNS} links, with {CONGESTION}; {more:,} more are in the files")
+        lines.append(
+            f"The {FEW_LINK_COLUMNS} links with the {CONGESTION}; {more:,} more are in the files"
+        )
     return "\n".join([*lines, *provenance_remarks(result)])
 
 
