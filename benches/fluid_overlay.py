@@ -14,6 +14,7 @@ from typing import Any
 
 import marqueue
 from marqueue.plots import svg
+from marqueue.plots.fluid import overlay_figure
 from marqueue.results.fluid_overlay import Overlay
 from marqueue.scenario import from_dict
 from marqueue.theory import solve_fluid
@@ -80,7 +81,7 @@ def main() -> None:
     found: dict[str, Any] = {"aqms": {}, "flows": {}}
     for name, aqm in AQMS.items():
         overlay, found["aqms"][name] = beside(scenario(aqm))
-        (place / f"{name}.svg").write_text(svg(overlay.plot()), encoding="utf-8")
+        (place / f"{name}.svg").write_text(svg(overlay_figure(overlay)), encoding="utf-8")
         print(name, flush=True)
     for flows in FLOWS:
         _, found["flows"][str(flows)] = beside(scenario(AQMS["red"], flows, 0))

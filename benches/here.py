@@ -84,7 +84,7 @@ def run_plan(plan: Mapping[str, object], seed: int, program: Path, threads: int 
 
 def floor(flows: int, classes: int, packets: int) -> Floor:
     """One run of the floor."""
-    command = [FLOOR, str(flows), str(classes), str(packets)]
+    command = [str(FLOOR), str(flows), str(classes), str(packets)]
     return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 

@@ -68,7 +68,7 @@ def measure(rounds: int) -> list[Round]:
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/"
-    command = ["node", WEB / "tests" / "engine" / "bench.mjs", url]
+    command = ["node", str(WEB / "tests" / "engine" / "bench.mjs"), url]
     found = []
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=WEB

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from benches import here
+from benches.here import Floor, Run
 from benches.record import FOLDER, record, table
 from marqueue.ns2.case import Case, Queue
 from marqueue.plots import style
@@ -64,8 +65,8 @@ class Point:
     """The measurements for ``flows`` flows."""
 
     flows: int
-    here: here.Run
-    floor: here.Floor
+    here: Run
+    floor: Floor
 
     @property
     def ns(self) -> float:
@@ -119,10 +120,10 @@ def picture(points: Sequence[Point]) -> str:
         flows = [point.flows for point in points]
         time.plot(flows, [point.ns for point in points], label="here", **look)
         time.plot(flows, [point.floor_ns for point in points], label="floor", **floor_look)
-        time.set(xscale="log", ylim=(0, None), ylabel=style.label("CPU time a packet", "ns"))
+        time.set(xscale="log", ylim=(0, None), ylabel="CPU time a packet [ns]")
         per_flow = [point.here.peak_kb * 1024 / point.flows for point in points]
         memory.plot(flows, per_flow, **look)
-        memory.set(yscale="log", xlabel="flows", ylabel=style.label("peak memory a flow", "bytes"))
+        memory.set(yscale="log", xlabel="flows", ylabel="peak memory a flow [bytes]")
     style.legend(time)
     return style.svg(figure)
 
