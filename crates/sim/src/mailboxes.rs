@@ -10,12 +10,12 @@ use loom::sync::{
     atomic::{AtomicU64, Ordering},
     Mutex, MutexGuard,
 };
+use std::sync::PoisonError;
 #[cfg(not(loom))]
 use std::sync::{
     atomic::{AtomicU64, Ordering},
     Mutex, MutexGuard,
 };
-use std::sync::PoisonError;
 
 /// Batches between two parts.
 #[derive(Debug, Default)]
