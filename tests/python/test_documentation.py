@@ -25,7 +25,9 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import tomli_w
@@ -191,6 +193,11 @@ def _run(words: list[str]) -> None:
         [sys.executable, "-m", "marqueue", *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, f"marqueue {shlex.join(words)}\n{done.stderr}"
+
+
+def _has(module: ModuleType, name: str) -> bool:
+    """Whether a name, or a module, can be imported from a module."""
+    return hasattr(module, name) or find_spec(f"{module.__name__}.{name}") is not None
 
 
 @pytest.mark.parametrize("block", [b for b in every("python") if b.mark], ids=str)
