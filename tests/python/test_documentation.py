@@ -206,7 +206,7 @@ def test_what_needs_root_compiles(block: Block) -> None:
         if isinstance(node, ast.ImportFrom):
             assert node.module
             module = import_module(node.module)
-            assert all(hasattr(module, each.name) for each in node.names)
+            assert all(_has(module, each.name) for each in node.names)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
