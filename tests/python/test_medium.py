@@ -1,4 +1,4 @@
-"""Links whose sender waits for access to its medium: Wi-Fi and satellites in low Earth orbit.
+"""Links whose sender waits for access to its medium: Wi-Fi, cable, 5G and satellites.
 
 ``crates/sim/tests/medium.rs`` checks the models; here are scenarios that name them."""
 
@@ -54,7 +54,12 @@ def test_wifi_carries_what_the_formula_says_for_each_size_of_an_aggregate(n: int
 
 
 def test_the_same_seed_gives_the_same_run_on_any_number_of_threads() -> None:
-    for medium in ({"model": "wifi", "mpdu_error": 0.1}, {"model": "leo", "rate_spread": 0.3}):
+    for medium in (
+        {"model": "wifi", "mpdu_error": 0.1},
+        {"model": "leo", "rate_spread": 0.3},
+        {"model": "docsis", "collision": 0.3},
+        {"model": "nr", "spread": 0.5},
+    ):
         one, two = (run(scenario(medium), threads=n) for n in (1, 2))
         assert throughput(one) == throughput(two)
 
@@ -65,6 +70,8 @@ def test_the_same_seed_gives_the_same_run_on_any_number_of_threads() -> None:
         ("wimax", {}, "medium", "wifi"),
         ({"model": "leo", "outage": "20 s"}, {}, "medium", "less than the period"),
         ({"model": "wifi", "max_mpdus": "1.5 packets"}, {}, "medium", "whole"),
+        ({"model": "docsis", "channel_rate": "1 Mbit/s"}, {}, "medium", "at least the rate"),
+        ({"model": "nr", "usable_slots": 2}, {}, "medium", "at most the period"),
         ("wifi", {"schedule": [{"at": "1 s", "rate": "1 Mbit/s"}]}, "schedule", "beside medium"),
         ("wifi", {"delivery_trace": ["1 ms"]}, "delivery_trace", "beside medium"),
         ("wifi", {"aqm": "linux:fq_codel"}, "aqm", "of the simulator"),

@@ -97,7 +97,7 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
     let rate_laws = AnyRateLaw::catalogue()
         .into_iter()
         .map(|law| RateLaw { listens: listens(law.name), model: model(law.name, law.summary, law.source, law.params) });
-    let media_controls = marqueue_cc::media::catalogue();
+    let media_controls = marqueue_cc::media::AnyControl::catalogue();
     Ok(Catalogue {
         aqms: aqms.collect(),
         losses: losses.collect(),

@@ -323,7 +323,7 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             Ok(())
         }
         TrafficKind::Media(media) => {
-            marqueue_cc::media::parameters(&media.control).map_err(|e| e.within("control"))?;
+            marqueue_cc::media::AnyControl::check(&media.control).map_err(|e| e.within("control"))?;
             route_returns(&media.route)?;
             let message = format!("got {} bytes, expected {MEDIA_PACKETS:?} with media", media.packet.0);
             expect(MEDIA_PACKETS.contains(&media.packet.0), "packet", &message)?;

@@ -151,10 +151,95 @@ fn the_rate_of_a_slot_keeps_its_mean() {
 }
 
 #[test]
+fn a_cable_modem_that_is_busy_has_the_rate_of_its_link() {
+    for (rate, params) in [
+        (20_000_000, vec![]),
+        // Grants of 250 bytes: a packet takes seven of them.
+        (1_000_000, vec![]),
+        (20_000_000, vec![("channel_rate", 1e9), ("collision", 0.5)]),
+        (20_000_000, vec![("proactive_rate", 5e6), ("map_interval", 0.001)]),
+    ] {
+        let got = arrived(&run_over("docsis", &params, rate, 3 * rate, 5.0)) / 4.0;
+        // The window begins and ends inside an interval.
+        let interval = rate as f64 * 0.002 + 12_000.0;
+        assert!((got - rate as f64 * 1500.0 / 1518.0).abs() < interval / 4.0, "{params:?}: {got}");
+    }
+}
+
+/// Mean delay of lone packets, 1518 bytes with their headers, at an idle modem; one each 20 ms.
+fn lone_packets(params: &[(&str, f64)]) -> f64 {
+    let interval = ("map_interval", 0.002025);
+    mean_delay(&run_over("docsis", &[&[interval], params].concat(), 10_000_000, 600_000, 61.0))
+}
+
+#[test]
+fn a_lone_packet_waits_for_request_and_grant() {
+    let (t, sent) = (2.025, 1.2144);
+    // Request at uniform place x of its interval or the next one: density x + 1/2 of its place, 7/12 of an interval on
+    // average. From 1.62 ms later, which is 0.8 of an interval, on average 0.4967 intervals to the next start.
+    let expected = (7.0 / 12.0 + 0.4967) * t + 1.62 + (t - sent) / 2.0;
+    let once = lone_packets(&[]) * 1e3;
+    // 3000 packets with a deviation of 1 ms at most.
+    assert!((once - expected).abs() < 4.0 / 3000f64.sqrt(), "{once} ms, expected {expected}");
+    // Half of the requests are lost each time: one more on average, 0.958 intervals later.
+    let twice = lone_packets(&[("collision", 0.5)]) * 1e3;
+    assert!((twice - once - 0.958 * t).abs() < 4.0 * 3.0 / 3000f64.sqrt(), "{twice} ms after {once}");
+}
+
+#[test]
+fn a_proactive_grant_saves_the_request() {
+    // All of each interval is granted: packets go at once.
+    assert!(lone_packets(&[("proactive_rate", 10e6)]) < 1e-5);
+    // Grants of 50 bytes of 1 us at a uniform place of each interval: a whole interval at most until the first.
+    let first = lone_packets(&[("proactive_rate", 2e5), ("channel_rate", 4e8)]) * 1e3;
+    assert!((first - 7.0 / 12.0 * 2.025).abs() < 0.05, "{first} ms");
+}
+
+#[test]
+fn a_cell_carries_its_share_of_slots_and_blocks() {
+    for (params, expected) in [
+        (vec![("bler", 0.0)], 1.0),
+        (vec![], 0.9),
+        (vec![("period_slots", 5.0), ("usable_slots", 1.0)], 0.18),
+        (vec![("share", 0.5), ("spread", 1.0), ("bler", 0.0)], 0.5),
+        (vec![("grant_delay", 0.004), ("request_period", 0.005)], 0.9),
+    ] {
+        let got = arrived(&run_over("nr", &params, 50_000_000, 100_000_000, 11.0)) / 10.0;
+        // 4000 usable slots at least: the part of lost blocks has an error of 0.5 %, four of these.
+        assert_near(got, 50e6 * expected * 1500.0 / 1509.0, 0.02, "bit/s");
+    }
+}
+
+#[test]
+fn an_uplink_waits_for_a_request_a_grant_and_its_slot() {
+    let params = [
+        ("bler", 0.0),
+        ("period_slots", 5.0),
+        ("usable_slots", 1.0),
+        ("request_period", 0.005),
+        ("grant_delay", 0.004),
+        ("request_bytes", 2000.0),
+    ];
+    // Requests at multiples of 5 ms; 4 ms later the next slot of the uplink begins at 4.5 ms. A packet each 21.37 ms.
+    let delay = mean_delay(&run_over("nr", &params, 50_000_000, 561_535, 61.0));
+    assert!((delay - 0.007).abs() < 4.0 * 0.00145 / 2807f64.sqrt(), "{delay}");
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     let refused = |plan: &Plan| marqueue_sim::check(plan).unwrap_err().to_string();
     let outage = plan("leo", &[("outage", 15.0)], 1_000_000, 1_000_000, 2.0);
     assert!(refused(&outage).contains("links[0].medium.outage"), "{}", refused(&outage));
+    for (medium, params, place) in [
+        ("docsis", vec![("channel_rate", 9e5)], "channel_rate"),
+        ("docsis", vec![("proactive_rate", 2e6)], "proactive_rate"),
+        ("nr", vec![("period_slots", 4.0), ("usable_slots", 5.0)], "usable_slots"),
+        ("nr", vec![("request_period", 0.0001)], "request_period"),
+        ("nr", vec![("share", 0.01)], "share"),
+    ] {
+        let message = refused(&plan(medium, &params, 1_000_000, 1_000_000, 2.0));
+        assert!(message.contains(&format!("links[0].medium.{place}")), "{message}");
+    }
     let mut scheduled = plan("wifi", &[], 1_000_000, 1_000_000, 2.0);
     scheduled.links[0].schedule = vec![(secs(0.5), Rate(500_000))];
     assert!(refused(&scheduled).contains("links[0].medium"), "{}", refused(&scheduled));

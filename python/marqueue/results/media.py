@@ -25,11 +25,11 @@ FREEZE = 0.15
 #: Columns of a sender's changes with their units.
 SENDER = {
     "target": "bit/s",
-    "ref_wnd": "bytes",
+    "window": "bytes",
     "in_flight": "bytes",
     "qdelay": "s",
     "srtt": "s",
-    "l4s_alpha": "1",
+    "mark_share": "1",
     "queued": "packets",
 }
 

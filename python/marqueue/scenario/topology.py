@@ -55,9 +55,9 @@ class LinkKeys(Impairments):
     """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
     name of one, of a capture (pcap, pcapng) or of a qlog. ``rate`` is then its mean rate."""
     medium: Accepts[Medium | None, Medium | str | Keys | None] = by_default(None)
-    """How the sender gets access to a medium that it may not use at any time: wifi or leo, or a
-    table with the model and its parameters. ``rate`` is then that of the PHY, or the mean one of
-    a satellite link while it is up."""
+    """How the sender gets access to a medium that it may not use at any time: docsis, leo, nr or
+    wifi, or a table with the model and its parameters. What ``rate`` is then, docs/links.md says for
+    each model."""
     trace: bool = False
     """Record every packet that arrives, is marked, is dropped or departs, here and on the reverse
     direction if that is a wire: as a table, and as a pcapng file for Wireshark."""

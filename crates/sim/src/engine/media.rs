@@ -15,7 +15,7 @@ impl Engine {
     pub(super) fn add_media_group(&mut self, traffic: &TrafficPlan, plan: &MediaPlan, group: u32, seed: u64) {
         let encoder = &plan.encoder;
         let setting = media::Setting {
-            control: media::parameters(&plan.control).expect("the plan has been checked"),
+            control: plan.control.clone(),
             packet: plan.packet.0 as u32,
             ecn: plan.ecn.into(),
             frame_period: encoder.period,
@@ -26,7 +26,7 @@ impl Engine {
             let trace = self.media.len() as u32;
             let kind = FlowKind::Media(Box::new(Media {
                 source: FrameSource::new(encoder.clone(), rng, at, plan.stop.unwrap_or(Time::NEVER)),
-                sender: media::Sender::new(&setting, at),
+                sender: media::Sender::new(&setting, at).expect("the plan has been checked"),
                 receiver: media::Receiver::default(),
                 playback: Playback::default(),
                 key: 0,

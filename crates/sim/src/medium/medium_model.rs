@@ -8,6 +8,10 @@ use std::collections::VecDeque;
 pub trait Backlog {
     /// Takes the next packet; `None` if the queue is empty or its shaper holds all packets.
     fn take(&mut self) -> Option<Packet>;
+    /// Number of bytes in the queue.
+    fn bytes(&self) -> u64;
+    /// Number of packets in the queue.
+    fn packets(&self) -> u64;
 }
 
 /// A model of medium access. It decides when packets leave the queue, and when each has crossed the medium. It loses

@@ -3,8 +3,13 @@
 //! On radio and cable a sender waits for an opportunity, and takes several packets from its queue at once. The queue
 //! and its AQM see exactly this: packets leave it in bursts. Each model is one file and one line in the list below.
 
+pub mod docsis;
 pub mod leo;
 mod medium_model;
+pub mod nr;
+mod segments;
+#[cfg(test)]
+mod test_queue;
 pub mod wifi;
 
 pub use medium_model::{Backlog, MediumModel};
@@ -69,6 +74,8 @@ macro_rules! media {
 }
 
 media! {
+    docsis::Docsis,
     leo::Leo,
+    nr::Nr,
     wifi::Wifi,
 }

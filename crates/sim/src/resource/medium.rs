@@ -72,6 +72,14 @@ impl Backlog for Opportunity<'_> {
         }
         Some(packet)
     }
+
+    fn bytes(&self) -> u64 {
+        self.qdisc.bytes()
+    }
+
+    fn packets(&self) -> u64 {
+        u64::from(*self.waiting)
+    }
 }
 
 impl Resource {
