@@ -5,8 +5,9 @@
 #[path = "pseudocode/screamv2.rs"]
 mod screamv2;
 
-use marqueue_cc::media::scream::{Delivered, Params, Stream};
-use marqueue_cc::media::Scream;
+use marqueue_cc::media::control::{Delivered, Stream};
+use marqueue_cc::media::scream::Params;
+use marqueue_cc::media::{Control, Scream};
 use marqueue_core::params::{ParamSet, Value};
 use marqueue_core::{Rng, Time};
 
@@ -82,20 +83,20 @@ fn window_rate_and_pace_are_those_of_the_draft() {
                 units_ce,
                 bytes: f64::from(units) * 1000.0,
                 bytes_ce: f64::from(units_ce) * 1000.0,
-                lost: !calm && rng.uniform() < 0.05,
+                units_lost: u32::from(!calm && rng.uniform() < 0.05),
                 qdelay: if calm { 0.002 } else { 0.09 } * rng.uniform(),
                 s_rtt,
             };
             let before = draft.ref_wnd;
             ours.on_feedback(Time(now), &report);
-            draft.loss_detected |= report.lost;
+            draft.loss_detected |= report.units_lost > 0;
             draft.data_units_marked |= units_ce > 0;
             draft.alpha(t, s_rtt, units.into(), units_ce.into());
             draft.delay(t, s_rtt, report.qdelay);
             draft.window(t, s_rtt, report.qdelay, report.bytes, report.bytes_ce);
             draft.rate(s_rtt);
-            near(ours.ref_wnd(), draft.ref_wnd);
-            near(ours.l4s_alpha(), draft.l4s_alpha);
+            near(ours.window(), draft.ref_wnd);
+            near(ours.share_of_marks(), draft.l4s_alpha);
             near(ours.target_bitrate(), draft.target_bitrate);
             if rng.uniform() < 0.3 {
                 let (waited, bytes) = (0.03 * rng.uniform(), 40_000.0 * rng.uniform());

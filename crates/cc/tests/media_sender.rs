@@ -1,7 +1,7 @@
 //! The sender of a media flow: pacing, window, losses, silence.
 
 use marqueue_cc::media::feedback::PacketReport;
-use marqueue_cc::media::{parameters, Feedback, Sender, Setting};
+use marqueue_cc::media::{Feedback, Sender, Setting};
 use marqueue_core::params::{ParamValues, PolicySpec};
 use marqueue_core::{Dur, Ecn, Time};
 
@@ -10,13 +10,13 @@ const MS: u64 = 1_000_000;
 fn sender() -> Sender {
     let control = PolicySpec { name: "scream".into(), params: ParamValues::new() };
     let setting = Setting {
-        control: parameters(&control).expect("the defaults are allowed"),
+        control,
         packet: 1200,
         ecn: Ecn::Ect1,
         frame_period: Dur(40 * MS),
         rates: (200_000.0, 8e6),
     };
-    Sender::new(&setting, Time::ZERO)
+    Sender::new(&setting, Time::ZERO).expect("the defaults are allowed")
 }
 
 /// Sends all that may go by `until`. Returns when each packet left.

@@ -268,11 +268,11 @@ fn media(py: Python<'_>, m: MediaTrace) -> PyResult<Bound<'_, PyDict>> {
     type Variable = (&'static str, fn(&MediaInfo) -> f64);
     let figures: [Variable; 7] = [
         ("target", |info| info.target),
-        ("ref_wnd", |info| info.ref_wnd),
+        ("window", |info| info.window),
         ("in_flight", |info| info.in_flight as f64),
         ("qdelay", |info| info.qdelay),
         ("srtt", |info| info.srtt),
-        ("l4s_alpha", |info| info.l4s_alpha),
+        ("mark_share", |info| info.share_of_marks),
         ("queued", |info| f64::from(info.queued)),
     ];
     for (name, of) in figures {

@@ -17,14 +17,8 @@
 //! leaves to applications. Where the draft is silent: times of congestion count from the start of the flow; a share of
 //! marks is taken only where packets have arrived.
 
+use super::control::{Control, Delivered, Stream};
 use marqueue_core::{Dur, Time};
-
-/// Its name in scenarios.
-pub const NAME: &str = "scream";
-/// One line on what it does.
-pub const SUMMARY: &str = "A window grows by a packet a round trip and shrinks by loss, share of marks or delay";
-/// Where it is defined.
-pub const SOURCE: &str = "SCReAMv2: draft-ietf-ccwg-rfc8298bis-screamv2";
 
 marqueue_core::params! {
     /// Parameters of SCReAMv2.
@@ -72,40 +66,6 @@ const PACKET_OVERHEAD: f64 = 20.0;
 const RATE_ADJUST_GAIN: f64 = 1.0 / 16.0;
 const FRAME_SIZE_DEV_ALPHA: f64 = 1.0 / 64.0;
 
-/// What a control is told of a flow at its start.
-#[derive(Clone, Copy, Debug)]
-pub struct Stream {
-    /// Size of a full packet with its RTP header, bytes.
-    pub mss: f64,
-    /// Time between frames, s.
-    pub frame_period: f64,
-    /// The lowest rate of the encoder, bit/s.
-    pub min_rate: f64,
-    /// Its highest rate, bit/s.
-    pub max_rate: f64,
-    /// Are packets sent with ECT(1)?
-    pub l4s: bool,
-}
-
-/// What a report says, to the control.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Delivered {
-    /// Packets that arrived.
-    pub units: u32,
-    /// Those of them that were marked.
-    pub units_ce: u32,
-    /// Bytes by which the highest sequence number has advanced, lost ones included.
-    pub bytes: f64,
-    /// Those of them that were marked.
-    pub bytes_ce: f64,
-    /// Was a loss found?
-    pub lost: bool,
-    /// The queueing delay, s.
-    pub qdelay: f64,
-    /// The smoothed round-trip time, s.
-    pub s_rtt: f64,
-}
-
 /// State of the control.
 #[derive(Clone, Debug)]
 pub struct Scream {
@@ -139,9 +99,14 @@ pub struct Scream {
     target_bitrate: f64,
 }
 
-impl Scream {
-    /// The control of a flow that starts at `start`.
-    pub fn new(params: Params, stream: Stream, start: Time) -> Scream {
+impl Control for Scream {
+    const NAME: &'static str = "scream";
+    const SUMMARY: &'static str =
+        "A window grows by a packet a round trip and shrinks by loss, share of marks or delay";
+    const SOURCE: &'static str = "SCReAMv2: draft-ietf-ccwg-rfc8298bis-screamv2";
+    type Params = Params;
+
+    fn new(params: Params, stream: Stream, start: Time) -> Scream {
         Scream {
             ref_wnd: params.min_ref_wnd,
             ref_wnd_i: 1.0,
@@ -173,29 +138,26 @@ impl Scream {
         }
     }
 
-    /// The rate for the encoder, bit/s: RTP packets with their headers.
-    pub fn target_bitrate(&self) -> f64 {
+    fn target_bitrate(&self) -> f64 {
         self.target_bitrate
     }
 
     /// The reference window, bytes.
-    pub fn ref_wnd(&self) -> f64 {
+    fn window(&self) -> f64 {
         self.ref_wnd
     }
 
-    /// The averaged share of marked packets.
-    pub fn l4s_alpha(&self) -> f64 {
+    fn share_of_marks(&self) -> f64 {
         self.l4s_alpha
     }
 
-    /// How many bytes may be in flight.
-    pub fn most_in_flight(&self) -> f64 {
+    fn most_in_flight(&self) -> f64 {
         let (least, most) = (self.params.overhead_min, self.params.overhead_max);
         self.ref_wnd * (least + (most - least).max(0.0) * self.ref_wnd_delay_scale)
     }
 
-    /// Time from a packet of `bytes` to the next: t_pace.
-    pub fn pace(&self, bytes: f64) -> Dur {
+    /// t_pace.
+    fn pace(&self, bytes: f64) -> Dur {
         let nominal = self.target_bitrate / self.stream.max_rate;
         let relaxed = ((nominal - RELAXED_PACING_LIMIT_LOW) / (1.0 - RELAXED_PACING_LIMIT_LOW)).min(1.0);
         let scale = (1.0 - relaxed).max(1.0 / self.params.relaxed_pacing).min(1.0);
@@ -203,8 +165,7 @@ impl Scream {
         Dur::from_secs(bytes * 8.0 / rate)
     }
 
-    /// A packet was sent; `in_flight` bytes are now on their way.
-    pub fn on_sent(&mut self, now: Time, in_flight: f64) {
+    fn on_sent(&mut self, now: Time, in_flight: f64) {
         if (now - self.round_began).secs() >= self.s_rtt && self.s_rtt > 0.0 {
             self.max_bytes_in_flight_prev = self.max_bytes_in_flight;
             self.max_bytes_in_flight = 0.0;
@@ -213,8 +174,7 @@ impl Scream {
         self.max_bytes_in_flight = self.max_bytes_in_flight.max(in_flight);
     }
 
-    /// The encoder has produced a frame of `bytes`; the oldest packet in the sender has waited for `media_qdelay` s.
-    pub fn on_frame(&mut self, media_qdelay: f64, bytes: f64) {
+    fn on_frame(&mut self, media_qdelay: f64, bytes: f64) {
         let period = self.stream.frame_period;
         let error = (media_qdelay - period / 4.0) / period;
         self.rate_adjust_factor = (self.rate_adjust_factor + error * RATE_ADJUST_GAIN).clamp(0.0, 0.5);
@@ -225,10 +185,9 @@ impl Scream {
         self.update_target();
     }
 
-    /// A report has arrived.
-    pub fn on_feedback(&mut self, now: Time, report: &Delivered) {
+    fn on_feedback(&mut self, now: Time, report: &Delivered) {
         (self.s_rtt, self.qdelay) = (report.s_rtt, report.qdelay);
-        self.loss_detected |= report.lost;
+        self.loss_detected |= report.units_lost > 0;
         self.data_units_marked |= report.units_ce > 0;
         self.update_l4s_alpha(now, report);
         self.update_qdelay(now);
@@ -241,7 +200,9 @@ impl Scream {
         self.increase(now, scl, report.bytes - report.bytes_ce);
         self.update_target();
     }
+}
 
+impl Scream {
     fn update_l4s_alpha(&mut self, now: Time, report: &Delivered) {
         self.delivered_this_rtt += report.units;
         self.marked_this_rtt += report.units_ce;

@@ -6,10 +6,11 @@
 //! window lets nothing go for [`PATIENCE`], as when all packets or reports of a round trip were lost, what is in flight
 //! counts no more and one packet goes, as in the authors' program.
 
+use super::control::{Arrival, Delivered, Stream};
 use super::feedback::Feedback;
-use super::scream::{Delivered, Params, Scream, Stream};
-use super::{RTP_HEADER, UDP_HEADER};
+use super::{AnyControl, RTP_HEADER, UDP_HEADER};
 use crate::queueing_delay::{Memory, QueueingDelay};
+use marqueue_core::params::{ParamError, PolicySpec};
 use marqueue_core::{Dur, Ecn, Time};
 use std::collections::VecDeque;
 
@@ -26,7 +27,7 @@ const DELAYS: Memory = Memory { minutes: 10, samples: 1 };
 #[derive(Clone, Debug)]
 pub struct Setting {
     /// The control.
-    pub control: Params,
+    pub control: PolicySpec,
     /// Size of a full packet on the wire, bytes.
     pub packet: u32,
     /// ECN field of its packets.
@@ -77,8 +78,8 @@ pub struct Counts {
 pub struct MediaInfo {
     /// The rate for the encoder, bit/s.
     pub target: f64,
-    /// The reference window, bytes.
-    pub ref_wnd: f64,
+    /// The window, bytes; 0 if the control has none.
+    pub window: f64,
     /// Bytes in flight, with RTP headers.
     pub in_flight: u64,
     /// Queueing delay of the latest report, s.
@@ -86,7 +87,7 @@ pub struct MediaInfo {
     /// Smoothed round-trip time, s; zero while none is measured.
     pub srtt: f64,
     /// Averaged share of marked packets.
-    pub l4s_alpha: f64,
+    pub share_of_marks: f64,
     /// Packets that wait in the sender.
     pub queued: u32,
 }
@@ -94,7 +95,7 @@ pub struct MediaInfo {
 /// A media sender.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    control: Scream,
+    control: AnyControl,
     /// A full RTP packet, bytes.
     full: u32,
     queue: VecDeque<Unit>,
@@ -117,7 +118,10 @@ pub struct Sender {
 
 impl Sender {
     /// A sender that starts at `start`.
-    pub fn new(setting: &Setting, start: Time) -> Sender {
+    ///
+    /// # Errors
+    /// If the control is unknown or refuses a parameter.
+    pub fn new(setting: &Setting, start: Time) -> Result<Sender, ParamError> {
         let stream = Stream {
             mss: f64::from(setting.packet - UDP_HEADER),
             frame_period: setting.frame_period.secs(),
@@ -125,8 +129,8 @@ impl Sender {
             max_rate: setting.rates.1,
             l4s: setting.ecn == Ecn::Ect1,
         };
-        Sender {
-            control: Scream::new(setting.control.clone(), stream, start),
+        Ok(Sender {
+            control: AnyControl::build(&setting.control, stream, start)?,
             full: setting.packet - UDP_HEADER,
             queue: VecDeque::new(),
             sent: VecDeque::new(),
@@ -140,7 +144,7 @@ impl Sender {
             delay: QueueingDelay::default(),
             srtt: None,
             counts: Counts::default(),
-        }
+        })
     }
 
     /// The rate for the encoder, bit/s, with the headers of RTP.
@@ -152,11 +156,11 @@ impl Sender {
     pub fn info(&self) -> MediaInfo {
         MediaInfo {
             target: self.control.target_bitrate(),
-            ref_wnd: self.control.ref_wnd(),
+            window: self.control.window(),
             in_flight: self.in_flight,
             qdelay: self.delay.queueing().secs(),
             srtt: self.srtt.unwrap_or(0.0),
-            l4s_alpha: self.control.l4s_alpha(),
+            share_of_marks: self.control.share_of_marks(),
             queued: self.queue.len() as u32,
         }
     }
@@ -232,14 +236,15 @@ impl Sender {
         self.time(now, report, end);
         self.edge = self.edge.max(end);
         self.reported = self.reported.max(end);
+        let lost_before = self.counts.lost;
         let lost = self.find_lost(now);
-        told.lost = lost.is_some();
+        told.units_lost = self.counts.lost - lost_before;
         (told.qdelay, told.s_rtt) = (self.delay.queueing().secs(), self.srtt.unwrap_or(0.0));
         self.control.on_feedback(now, &told);
         lost
     }
 
-    /// Notes which packets have arrived. Returns their number, and that of the marked ones.
+    /// Notes which packets have arrived, and tells the control. Returns their number, and that of the marked ones.
     fn mark_arrived(&mut self, now: Time, report: &Feedback) -> Delivered {
         let mut told = Delivered::default();
         for (seq, packet) in (report.begin..).zip(&report.packets) {
@@ -247,6 +252,9 @@ impl Sender {
             let sent = &mut self.sent[place as usize];
             if !sent.arrived {
                 sent.arrived = true;
+                // Rounding may put the arrival before the sending.
+                let arrived = Time(report.at.0.saturating_sub(packet.waited().0)).max(sent.at);
+                self.control.on_arrival(Arrival { sent: sent.at, arrived, bytes: sent.bytes });
                 told.units += 1;
                 told.units_ce += u32::from(packet.ecn == Ecn::Ce);
                 if let Some(since) = sent.missing_since {
