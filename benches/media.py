@@ -1,4 +1,4 @@
-"""Video by SCReAMv2 through several queues and beside other flows: the table of docs/media.md.
+"""Video by SCReAMv2 and by GCC through several queues and beside other flows: the table of docs/media.md.
 
 python -m benches.media
 """
@@ -41,14 +41,15 @@ class Case:
     beside: Sequence[Mapping[str, Any]] = ()
     link: Mapping[str, Any] = field(default_factory=dict)
     rtt: str = "20 ms"
+    warmup: int = 10
 
     def scenario(self) -> Scenario:
-        """40 s, of which 30 are measured, three times."""
+        """30 s after the warm-up, three times."""
         return from_dict(
             {
                 "name": self.name,
-                "duration": "40 s",
-                "warmup": "10 s",
+                "duration": f"{self.warmup + 30} s",
+                "warmup": f"{self.warmup} s",
                 "replications": 3,
                 "topology": {
                     "kind": "dumbbell",
@@ -72,6 +73,10 @@ class Case:
 
 
 CLASSIC = {"ecn": "not-ect"}
+# It begins with the encoder's least rate and grows by 8 % a second: 5 Mbit/s after 21 s.
+GCC = {"control": "gcc", "min_rate": "1 Mbit/s"}
+SLOW = 60
+"""Warm-up of GCC, s."""
 CASES = (
     Case("alone, dualpi2", "5 Mbit/s", "dualpi2"),
     Case("alone, dualpi2, 80 ms", "5 Mbit/s", "dualpi2", rtt="80 ms"),
@@ -86,6 +91,14 @@ CASES = (
     Case("beside Prague, fq_codel", "20 Mbit/s", "fq_codel", beside=[PRAGUE]),
     Case("beside CUBIC, fq_codel", "20 Mbit/s", "fq_codel", beside=[CUBIC]),
     Case("beside CUBIC, droptail", "20 Mbit/s", "droptail", CLASSIC, [CUBIC]),
+    Case("GCC, alone, dualpi2", "5 Mbit/s", "dualpi2", GCC, warmup=SLOW),
+    Case("GCC, alone, fq_codel", "5 Mbit/s", "fq_codel", GCC, warmup=SLOW),
+    Case("GCC, alone, droptail", "5 Mbit/s", "droptail", GCC, warmup=SLOW),
+    Case("GCC, alone, droptail, 1 % lost", "5 Mbit/s", "droptail", GCC,
+         link={"loss": "1%"}, warmup=SLOW),
+    Case("GCC, beside CUBIC, dualpi2", "20 Mbit/s", "dualpi2", GCC, [CUBIC], warmup=SLOW),
+    Case("GCC, beside CUBIC, fq_codel", "20 Mbit/s", "fq_codel", GCC, [CUBIC], warmup=SLOW),
+    Case("GCC, beside CUBIC, droptail", "20 Mbit/s", "droptail", GCC, [CUBIC], warmup=SLOW),
 )  # fmt: skip
 
 

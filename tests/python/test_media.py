@@ -1,4 +1,4 @@
-"""Video by SCReAMv2: keys, delays and freezes of frames, and its share beside other senders."""
+"""Video by SCReAMv2 and GCC: keys, delays and freezes of frames, and its share beside other senders."""
 
 from typing import Any
 
@@ -62,6 +62,7 @@ def test_a_group_of_media_becomes_flows_of_each_class_and_reads_back():
     [
         ('control="screem"', "control", 'did you mean "scream"?'),
         ("control={name='scream', beta_loss=1}", "control.beta_loss", "0.01 to 0.99"),
+        ("control='gcc', ecn='ect1'", "ecn", "gcc, which does not answer marks, expected not-ect"),
         ("packet='9 kB'", "packet", "got 9000 bytes, expected 100..=1500 with media"),
         ("min_rate='3 Mbit/s'", "max_rate", "expected at least min_rate"),
         ("ladder=['1 Mbit/s', '500 kbit/s']", "ladder", "expected rates that increase"),
@@ -138,3 +139,21 @@ def test_the_same_seed_gives_the_same_frames():
         .tables["frames"]
         .equals(result([PRAGUE], **short).tables["frames"])
     )
+
+
+def test_gcc_fills_a_link_without_ecn_and_its_queue_stays_short():
+    """draft-ietf-rmcat-gcc-02: the rate falls to .85 of what arrives when the delay grows, and grows
+    slowly near it, so that on average .85 to 1 of the link is used."""
+    alone = result(
+        [],
+        "droptail",
+        control="gcc",
+        min_rate="4 Mbit/s",
+        link={"rate": "5 Mbit/s"},
+    )
+    [media] = compile(from_dict(dict(alone.scenario)))["traffic"]
+    assert media["kind"]["media"]["ecn"] == "not-ect"
+    assert 0.8 * 5e6 < alone.media()["media_rate"].mean < 5e6
+    # The buffer would hold 384 ms.
+    assert alone.media()["frame_delay_mean"].mean < 0.1
+    assert alone.media()["frames_lost"].mean == 0

@@ -9,13 +9,8 @@ const MS: u64 = 1_000_000;
 
 fn sender() -> Sender {
     let control = PolicySpec { name: "scream".into(), params: ParamValues::new() };
-    let setting = Setting {
-        control,
-        packet: 1200,
-        ecn: Ecn::Ect1,
-        frame_period: Dur(40 * MS),
-        rates: (200_000.0, 8e6),
-    };
+    let setting =
+        Setting { control, packet: 1200, ecn: Ecn::Ect1, frame_period: Dur(40 * MS), rates: (200_000.0, 8e6) };
     Sender::new(&setting, Time::ZERO).expect("the defaults are allowed")
 }
 

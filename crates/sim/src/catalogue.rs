@@ -5,6 +5,7 @@ use crate::impair::{Jitter, Loss, Reorder};
 use crate::medium::AnyMedium;
 use marqueue_aqm::Reason;
 use marqueue_cc::config::{Params, TIMESTAMPS_BYTES};
+use marqueue_cc::media::AnyControl;
 use marqueue_cc::path_model::ModelState;
 use marqueue_cc::preset::{preset, PRESETS};
 use marqueue_cc::rate_based::AnyRateLaw;
@@ -20,7 +21,7 @@ struct Catalogue {
     losses: Vec<Model>,
     media: Vec<Model>,
     rate_laws: Vec<RateLaw>,
-    media_controls: Vec<Model>,
+    media_controls: Vec<MediaControl>,
     jitter: Vec<Declaration>,
     reorder: Vec<Declaration>,
     tcp: Vec<Declaration>,
@@ -67,6 +68,14 @@ struct RateLaw {
     listens: bool,
 }
 
+#[derive(Serialize)]
+struct MediaControl {
+    #[serde(flatten)]
+    model: Model,
+    /// Does it answer to CE marks?
+    answers_marks: bool,
+}
+
 /// A parameter; what does not apply to its kind is null.
 #[derive(Serialize)]
 struct Declaration {
@@ -97,13 +106,16 @@ pub fn catalogue() -> Result<impl Serialize, ParamError> {
     let rate_laws = AnyRateLaw::catalogue()
         .into_iter()
         .map(|law| RateLaw { listens: listens(law.name), model: model(law.name, law.summary, law.source, law.params) });
-    let media_controls = marqueue_cc::media::AnyControl::catalogue();
+    let media_controls = AnyControl::catalogue().into_iter().map(|control| MediaControl {
+        answers_marks: AnyControl::answers_marks(control.name),
+        model: model(control.name, control.summary, control.source, control.params),
+    });
     Ok(Catalogue {
         aqms: aqms.collect(),
         losses: losses.collect(),
         media: media.into_iter().map(|m| model(m.name, m.summary, m.source, m.params)).collect(),
         rate_laws: rate_laws.collect(),
-        media_controls: media_controls.into_iter().map(|m| model(m.name, m.summary, m.source, m.params)).collect(),
+        media_controls: media_controls.collect(),
         jitter: declarations(Jitter::specs()),
         reorder: declarations(Reorder::specs()),
         tcp: declarations(Params::specs()),

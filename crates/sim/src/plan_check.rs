@@ -3,9 +3,10 @@
 
 use crate::events::EventQueue;
 use crate::plan::{CpuPlan, EncoderPlan, FlowSizes, LinkPlan, Plan, QuicPlan, SizeLaw, TrafficKind, TrafficPlan};
+use marqueue_cc::media::AnyControl;
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
-use marqueue_core::{Bytes, Dur, Rate, Signals, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Rate, Signals, Time};
 
 /// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -323,7 +324,10 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             Ok(())
         }
         TrafficKind::Media(media) => {
-            marqueue_cc::media::AnyControl::check(&media.control).map_err(|e| e.within("control"))?;
+            AnyControl::check(&media.control).map_err(|e| e.within("control"))?;
+            let name = &media.control.name;
+            let unanswered = Ecn::from(media.ecn) != Ecn::NotEct && !AnyControl::answers_marks(name);
+            expect(!unanswered, "ecn", &format!("got one with {name}, which does not answer marks, expected not-ect"))?;
             route_returns(&media.route)?;
             let message = format!("got {} bytes, expected {MEDIA_PACKETS:?} with media", media.packet.0);
             expect(MEDIA_PACKETS.contains(&media.packet.0), "packet", &message)?;

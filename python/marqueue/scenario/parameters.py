@@ -207,6 +207,14 @@ class RateLawEntry(ModelEntry):
     """Whether its flows follow the price that routers write into packets."""
 
 
+@dataclass(frozen=True)
+class MediaControlEntry(ModelEntry):
+    """A control of media flows as the engine declares it."""
+
+    answers_marks: bool
+    """Whether it answers to CE marks."""
+
+
 @cache
 def aqms() -> dict[str, AqmEntry]:
     """All AQMs by name, in the order of the engine's list."""
@@ -245,9 +253,12 @@ def rate_laws() -> dict[str, RateLawEntry]:
 
 
 @cache
-def media_controls() -> dict[str, ModelEntry]:
+def media_controls() -> dict[str, MediaControlEntry]:
     """All controls of media flows by name."""
-    return _models(catalogue()["media_controls"])
+    return {
+        entry["name"]: MediaControlEntry(**{**entry, "params": _declarations(entry["params"])})
+        for entry in catalogue()["media_controls"]
+    }
 
 
 def _models(entries: Sequence[Mapping[str, Any]]) -> dict[str, ModelEntry]:

@@ -6,6 +6,7 @@ from marqueue.errors import show, unknown
 from marqueue.scenario.class_parts import ClassParts
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.dscp import dscp_value
+from marqueue.scenario.parameters import media_controls
 from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp, Traffic
 from marqueue.units import Duration
 
@@ -118,10 +119,11 @@ def _quic(table: Quic, parts: ClassParts, position: int) -> Plan:
 
 def _media(table: Media) -> Plan:
     """What every flow of a group of media has."""
+    answers = media_controls()[table.control.name].answers_marks
     return {
         "control": {"name": table.control.name, "params": dict(table.control.params)},
         "packet": table.packet.base,
-        "ecn": table.ecn,
+        "ecn": table.ecn or ("ect1" if answers else "not-ect"),
         "encoder": {
             "period": round(1e9 / table.frame_rate.per_second),
             "min_rate": table.min_rate.base,

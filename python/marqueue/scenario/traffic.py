@@ -247,9 +247,9 @@ class Media(Group):
     """Time between key frames; by default one is made only at the start and after losses."""
     key_size: Annotated[float, Field(ge=1, le=100)] = 4.0
     """Size of a key frame, as a multiple of that of others."""
-    ecn: EcnField = "ect1"
+    ecn: EcnField | None = None
     """ECN field of its packets. ect1: ECT(1), which asks for the L4S service (RFC 9331). ect:
-    ECT(0)."""
+    ECT(0). By default ect1, and not-ect with a control that does not answer marks."""
     packet: Accepts[PacketSize, Size | str] = by_default(Size(1200))
     """Size of a full packet on the wire, 100 to 1500 bytes."""
     count: Count = 1

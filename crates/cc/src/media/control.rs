@@ -56,6 +56,8 @@ pub trait Control: Sized {
     const SUMMARY: &'static str;
     /// Where it is defined.
     const SOURCE: &'static str;
+    /// Does it answer to CE marks? If it does not, its packets may not say that they can be marked.
+    const ANSWERS_MARKS: bool;
     /// Its parameters.
     type Params: ParamSet + Clone;
 

@@ -12,7 +12,7 @@
 //! **By loss** (section 6). In each `loss_interval`: above 10 % lost the rate falls by half that share, though not below TCP's rate
 //! (RFC 5348, 3.1); below 2 % it grows by 5 % and 1 kbit/s; between them it stays.
 //!
-//! Marks are not looked at: the draft knows no ECN, and packets should be sent as Not-ECT. There is no window.
+//! Marks are not looked at: the draft knows no ECN, and packets are sent as Not-ECT. There is no window.
 //!
 //! The draft compares m itself with the threshold (`scale` = 1), which needs a queue that grows by 12.5 ms from one group to the
 //! next. libwebrtc, whose thresholds these are, compares the growth over 60 groups; so does this by default.
@@ -194,10 +194,18 @@ impl Gcc {
         self.signal = if m > self.threshold {
             self.over += elapsed;
             let lasts = self.over >= self.params.overuse_time * 1e3 && m >= before;
-            if lasts { Signal::Overuse } else { Signal::Normal }
+            if lasts {
+                Signal::Overuse
+            } else {
+                Signal::Normal
+            }
         } else {
             self.over = 0.0;
-            if m < -self.threshold { Signal::Underuse } else { Signal::Normal }
+            if m < -self.threshold {
+                Signal::Underuse
+            } else {
+                Signal::Normal
+            }
         };
         let excess = m.abs() - self.threshold;
         if excess <= LARGEST_EXCESS {
@@ -288,6 +296,7 @@ impl Control for Gcc {
     const NAME: &'static str = "gcc";
     const SUMMARY: &'static str = "WebRTC's: a rate that falls when one-way delay grows or a tenth is lost";
     const SOURCE: &'static str = "draft-ietf-rmcat-gcc-02; Carlucci et al., IEEE/ACM Trans. Netw. 25(5), 2017";
+    const ANSWERS_MARKS: bool = false;
     type Params = Params;
 
     fn new(params: Params, stream: Stream, start: Time) -> Gcc {

@@ -57,6 +57,11 @@ macro_rules! controls {
                 AnyControl::build(spec, any, Time::ZERO).map(drop)
             }
 
+            /// Does the control of this name answer to CE marks?
+            pub fn answers_marks(name: &str) -> bool {
+                $((name == $module::$control::NAME && $module::$control::ANSWERS_MARKS))||*
+            }
+
             /// All controls, in the order of the list.
             pub fn catalogue() -> Vec<Entry> {
                 vec![$(Entry {

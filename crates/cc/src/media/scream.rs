@@ -104,6 +104,7 @@ impl Control for Scream {
     const SUMMARY: &'static str =
         "A window grows by a packet a round trip and shrinks by loss, share of marks or delay";
     const SOURCE: &'static str = "SCReAMv2: draft-ietf-ccwg-rfc8298bis-screamv2";
+    const ANSWERS_MARKS: bool = true;
     type Params = Params;
 
     fn new(params: Params, stream: Stream, start: Time) -> Scream {

@@ -162,7 +162,11 @@ impl MediumModel for Docsis {
     fn new(params: &Params, rate: Rate, rng: Rng) -> Result<Self, ParamError> {
         let at_most = |name, value: f64, bound: f64, what: &str| {
             let message = format!("got {value} bit/s, expected {what}, {bound} bit/s");
-            if value > bound { Err(ParamError::new(name, message)) } else { Ok(()) }
+            if value > bound {
+                Err(ParamError::new(name, message))
+            } else {
+                Ok(())
+            }
         };
         let channel = params.channel_rate.unwrap_or(rate.0 as f64);
         if channel < rate.0 as f64 {
@@ -238,7 +242,11 @@ impl MediumModel for Docsis {
                     bytes => Opportunity::Grant { next: end, bytes, has_requested: true },
                 };
                 // A shaper that holds all packets is asked again when it lets one go.
-                if sent == 0 || room > sent { end } else { after.max(end) }
+                if sent == 0 || room > sent {
+                    end
+                } else {
+                    after.max(end)
+                }
             }
         }
     }

@@ -195,7 +195,8 @@ impl MediumModel for Nr {
     type Params = Params;
 
     fn new(params: &Params, rate: Rate, rng: Rng) -> Result<Self, ParamError> {
-        let (period, usable) = (whole("period_slots", params.period_slots)?, whole("usable_slots", params.usable_slots)?);
+        let (period, usable) =
+            (whole("period_slots", params.period_slots)?, whole("usable_slots", params.usable_slots)?);
         if usable > period {
             let message = format!("got {usable}, expected at most the period, {period} slots");
             return Err(ParamError::new("usable_slots", message));
