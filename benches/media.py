@@ -1,4 +1,4 @@
-"""Video by SCReAMv2 and by GCC through several queues and beside other flows: the table of docs/media.md.
+"""Video by SCReAMv2 and by GCC through several queues and beside others: docs/media.md's table.
 
 python -m benches.media
 """

@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "typed.py"
 #: basedpyright is pyright with a Node of its own; "strict" are the rules of pyright itself.
-#: mypy's cache of the package and of what it imports, which `make lint` fills with the same settings.
+#: mypy's cache of the package and its imports, which `make lint` fills with the same settings.
 CACHE = ROOT / ".mypy_cache"
 CHECKERS = {
     "mypy": ["-m", "mypy", "--strict", "--config-file=", f"--cache-dir={CACHE}"],

@@ -56,8 +56,8 @@ class LinkKeys(Impairments):
     name of one, of a capture (pcap, pcapng) or of a qlog. ``rate`` is then its mean rate."""
     medium: Accepts[Medium | None, Medium | str | Keys | None] = by_default(None)
     """How the sender gets access to a medium that it may not use at any time: docsis, leo, nr or
-    wifi, or a table with the model and its parameters. What ``rate`` is then, docs/links.md says for
-    each model."""
+    wifi, or a table with the model and its parameters. docs/links.md says for each what ``rate``
+    is."""
     trace: bool = False
     """Record every packet that arrives, is marked, is dropped or departs, here and on the reverse
     direction if that is a wire: as a table, and as a pcapng file for Wireshark."""

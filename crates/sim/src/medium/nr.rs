@@ -14,9 +14,10 @@
 //! base station, is `grant_delay` 0 and `request_period` 0, the defaults: all that waits is known at once. With `request_period` 0 and a
 //! `grant_delay` the terminal can report in every usable slot.
 //!
-//! A lone packet of the downlink waits half a slot on average, is sent in one, and takes (`harq_delay` up to the next slot
-//! + a slot) `bler` / (1 - `bler`) more: the sum by which 3GPP evaluates user plane latency (TR 37.910, 5.7), without
-//! processing at both ends, which belongs to the delay of the link. With a busy sender packets of L bytes cross at
+//! A lone packet of the downlink waits half a slot on average, is sent in one, and takes as much more as repetitions
+//! do: `bler` / (1 - `bler`) times a slot and `harq_delay` up to the next slot. This is the sum by which 3GPP evaluates
+//! user plane latency (TR 37.910, 5.7), without processing at both ends, which belongs to the delay of the link. With
+//! a busy sender packets of L bytes cross at
 //!
 //! ```text
 //! rate usable_slots / period_slots share (1 - bler) L / (L + overhead)
