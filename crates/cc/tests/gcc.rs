@@ -1,5 +1,7 @@
 //! Google Congestion Control against the clauses of draft-ietf-rmcat-gcc-02, by what it decides on reports made up here.
 
+#![allow(clippy::disallowed_methods, reason = "tests may use the platform's functions")]
+
 use marqueue_cc::media::control::{Arrival, Delivered, Stream};
 use marqueue_cc::media::{gcc, Control, Gcc};
 use marqueue_core::params::{ParamSet, ParamValues};
