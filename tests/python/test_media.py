@@ -143,11 +143,12 @@ def test_the_same_seed_gives_the_same_frames():
 
 def test_gcc_fills_a_link_without_ecn_and_its_queue_stays_short():
     """draft-ietf-rmcat-gcc-02: the rate falls to .85 of what arrives when the delay grows, and
-    grows slowly near it. Frames of equal size: larger ones look like congestion."""
+    grows slowly near it. Frames of equal size, hardly faster paced than they are made: larger ones
+    and bursts look like congestion."""
     alone = result(
         [],
         "droptail",
-        control="gcc",
+        control={"name": "gcc", "pacing": 1.1},
         min_rate="3 Mbit/s",
         deviation=0.0,
         key_size=1.0,
