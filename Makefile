@@ -307,7 +307,7 @@ papers: $(EXTENSION) $(INSTALLED) ## Reproduce the five papers and write docs/pa
 	$(BIN)/python benches/paper_pages.py $(PAPERS:%=results/paper-%)
 
 # Quick forms, with at most 16 replications of what is not decided: verdicts under each alternative are to show what
-# turns, not to decide what is near a bound. At most four times what one look costs.
+# turns, not to decide what is near a bound. At most four times what one look costs; MOST=4 for one look.
 MOST ?= 16
 papers-readings: $(EXTENSION) $(INSTALLED) ## The five papers under each reading of what they leave open: docs/papers/readings
 	for paper in $(PAPERS); do \

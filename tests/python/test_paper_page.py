@@ -5,7 +5,7 @@ import re
 import pytest
 
 from marqueue.papers.beside import beside
-from marqueue.plots import cdf
+from marqueue.plots import cdf, svg
 from marqueue.reports import Report, Verdict
 
 
@@ -36,7 +36,7 @@ def test_a_claim_is_beside_the_figures_it_names(place: str, figures: list[int]) 
 
 def test_figure_claim_and_verdict_are_side_by_side() -> None:
     claim = Verdict("RED is poor", "Fig. 6", "below 0.9", "0.99", "fails", "A note.", "0 / 0 / 3")
-    figure = cdf({"a": [1, 2]}, "x")
+    figure = svg(cdf({"a": [1, 2]}, "x"))
     page = Report("Paper").figure(figure, "The utilization.", "Figure 6", [claim]).render()
     [exhibit] = re.findall(r'<div class="exhibit">.*?</ul>\s*</div>', page, re.DOTALL)
     for said in ("Figure 6.", "<svg", "RED is poor", "Fig. 6", "below 0.9", "0.99"):
@@ -46,4 +46,4 @@ def test_figure_claim_and_verdict_are_side_by_side() -> None:
 
 
 def test_a_figure_without_claims_has_the_width_of_the_page() -> None:
-    assert 'class="exhibit"' not in Report("P").figure(cdf({"a": [1, 2]}, "x"), "c").render()
+    assert 'class="exhibit"' not in Report("P").figure(svg(cdf({"a": [1, 2]}, "x")), "c").render()

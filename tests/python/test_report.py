@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from marqueue import Result
-from marqueue.plots import cdf
+from marqueue.plots import cdf, svg
 from marqueue.reports import Report, Verdict, report, write_report
 from marqueue.results import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
@@ -152,7 +152,7 @@ class TestOfAResult:
 class TestBuilder:
     def test_text_is_never_read_as_html(self) -> None:
         evil = '<script>alert("x")</script>&'
-        figure = cdf({"a": [1, 2]}, "x")
+        figure = svg(cdf({"a": [1, 2]}, "x"))
         made = (
             Report(evil, evil, evil)
             .section(evil)

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 
 from marqueue.papers.claims import Claim, read_claims
 from marqueue.papers.computing import Computing
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Form, Paper, replicated
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.papers.readings import Choice
@@ -37,6 +38,16 @@ class Case:
     def quantities(self) -> Quantities:
         """What was measured."""
         return self.paper.experiment(self.number).measure(self.runs, self.choice)
+
+    @cached_property
+    def figures(self) -> Sequence[PaperFigure | PaperTable]:
+        """Figures and tables, with the figures' SVG, which takes longest."""
+        experiment = self.paper.experiment(self.number)
+        made = experiment.draw(self.runs, self.quantities, self.choice)
+        for each in made:
+            if isinstance(each, PaperFigure):
+                _ = each.svg
+        return made
 
     def judge(self, claim: Claim) -> Judgement:
         """A claim of the experiment under this choice."""
@@ -121,7 +132,7 @@ def _cases(
     thread: Computing,
 ) -> dict[str, list[Case]]:
     """The cases with these replications of each experiment. Each is measured as soon as its runs
-    are complete."""
+    are complete. What no later look can change is drawn at once, while others run."""
     scenarios: dict[str, Scenario] = {}
     planned: list[tuple[str, Choice, dict[str, str]]] = []
     for number, every in asked.items():
@@ -139,6 +150,8 @@ def _cases(
                     runs = {name: found[key] for name, key in keys.items()}
                     made[at] = Case(paper, number, choice, runs, form.confidence)
                     thread.compute(partial(getattr, made[at], "quantities"))
+                    if choice is asked[number][0] and counts[number] == form.looks[-1]:
+                        thread.compute(partial(getattr, made[at], "figures"))
     thread.wait()
     return {
         number: [made[number, choice.label] for choice in every] for number, every in asked.items()

@@ -1,5 +1,5 @@
 """Computes what needs no simulation in a thread of its own, while simulations run: models of
-papers, and measures of runs that are complete. Simulations leave Python's lock to it."""
+papers, measures and figures of runs that are complete. Simulations leave Python's lock to it."""
 
 from __future__ import annotations
 

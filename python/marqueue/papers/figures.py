@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pyarrow as pa
 from matplotlib.figure import Figure
 
 from marqueue.papers.quantity import Quantity
-from marqueue.plots import Curve, cdf, panels, sweep, timeseries
+from marqueue.plots import Curve, cdf, panels, svg, sweep, timeseries
 from marqueue.reports.builder import Cell
 from marqueue.statistics.estimates import Estimate, Floats
 
@@ -28,6 +29,11 @@ class PaperFigure:
     caption: str
     figure: Figure
     data: pa.Table
+
+    @cached_property
+    def svg(self) -> str:
+        """The picture. It is in a file of its own and in the report, and is slow to make."""
+        return svg(self.figure)
 
 
 @dataclass(frozen=True)

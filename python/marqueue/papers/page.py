@@ -107,7 +107,7 @@ def _exhibit(
 ) -> None:
     """A figure beside the claims about it and their verdicts; a table above them."""
     if isinstance(figure, PaperFigure):
-        report.figure(figure.figure, figure.caption, figure.name, about)
+        report.figure(figure.svg, figure.caption, figure.name, about)
         return
     report.table(figure.columns, figure.rows, f"{figure.name}. {figure.caption}")
     if about:

@@ -118,10 +118,7 @@ class Reproduction:
     @cached_property
     def figures(self) -> dict[str, Sequence[PaperFigure | PaperTable]]:
         """The figures of each experiment."""
-        return {
-            n: self.paper.experiment(n).draw(cases[0].runs, self.quantities[n], cases[0].choice)
-            for n, cases in self.cases.items()
-        }
+        return {number: cases[0].figures for number, cases in self.cases.items()}
 
     def ledger_rows(self, note: ledger.Note) -> list[ledger.Row]:
         """The numbers of a ledger entry."""

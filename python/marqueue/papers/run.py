@@ -19,7 +19,6 @@ from marqueue.papers.page import ledger_page, page
 from marqueue.papers.paper import Form, Paper
 from marqueue.papers.readings import choices
 from marqueue.papers.reproduction import Reproduction
-from marqueue.plots.style import svg
 from marqueue.results.integrity import seal_directory, write_json
 from marqueue.results.output_directory import OutputDirectory
 from marqueue.results.provenance import commit, here
@@ -90,7 +89,7 @@ def write_files(reproduction: Reproduction, out: Path) -> None:
         slug = file_name(figure.name)
         write_parquet(figure.data, out / "data" / f"{slug}.parquet")
         if isinstance(figure, PaperFigure):
-            (out / "figures" / f"{slug}.svg").write_text(svg(figure.figure), encoding="utf-8")
+            (out / "figures" / f"{slug}.svg").write_text(figure.svg, encoding="utf-8")
     for file, scenario in _setup_files(reproduction).items():
         (out / "scenarios" / f"{file}.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
     summary = reproduction.summary()

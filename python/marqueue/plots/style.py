@@ -143,7 +143,11 @@ def svg(figure: Figure) -> str:
 
 def inline_svg(figure: Figure, text: str) -> str:
     """The figure as an element of an HTML page in the colour of its text; ``text`` describes it."""
-    document = svg(figure)
+    return as_element(svg(figure), text)
+
+
+def as_element(document: str, text: str) -> str:
+    """The text of :func:`svg` as such an element."""
     element = document[document.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>\s*", "", element, flags=re.DOTALL)
     element = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", element)

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined
 from jinja2.bccache import Bucket
@@ -24,9 +24,6 @@ from marqueue.reports.embedding import as_json, charts_data, columns_for
 from marqueue.reports.picture import picture
 from marqueue.results.output_file import write_output_file
 from marqueue.statistics.estimates import Estimate
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -178,17 +175,17 @@ class Report:
         return Markup(picture(chart, named(visible(chart.curves, choices))))
 
     def figure(
-        self, figure: Figure, caption: str, name: str = "", about: Sequence[Verdict] = ()
+        self, svg: str, caption: str, name: str = "", about: Sequence[Verdict] = ()
     ) -> Report:
-        """Adds a figure for print, with verdicts about it beside it; without a name it gets the
-        next number."""
+        """Adds a figure for print, as :func:`marqueue.plots.style.svg` has it, with verdicts about
+        it beside it; without a name it gets the next number."""
         # matplotlib takes longer to load than most pages to make, which have no such figure.
-        from marqueue.plots.style import inline_svg
+        from marqueue.plots.style import as_element
 
         if not name:
             self._figures += 1
             name = f"Figure {self._figures}"
-        image = Markup(inline_svg(figure, caption))
+        image = Markup(as_element(svg, caption))
         rows = _verdict_rows(about)
         return self._add("figure", name=name, svg=image, caption=caption, about=rows)
 

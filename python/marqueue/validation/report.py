@@ -21,6 +21,9 @@ OUTCOMES: dict[check.Verdict, Outcome] = {
 
 def ladder_report(of: ladder.Ladder) -> Report:
     """A section per rung: runs, figures, checks."""
+    # Loads matplotlib, which a list of the rungs does without.
+    from marqueue.plots.style import svg
+
     effort = f"{of.effort.value} form, version {of.as_dict()['version']}"
     titles = [each.rung.title for each in of.rungs]
     page = Report(titles[0] if len(titles) == 1 else "Validation", of.summary, effort)
@@ -29,7 +32,7 @@ def ladder_report(of: ladder.Ladder) -> Report:
         if each.skipped:
             page.notes([each.skipped], "Skipped")
         for caption, figure in each.rung.draw(each.checks).items():
-            page.figure(figure, caption)
+            page.figure(svg(figure), caption)
         if each.checks:
             page.verdicts(map(_verdict, each.checks))
     return page

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -76,11 +77,13 @@ def figure_6(beta: float, steps: int = 40) -> Trajectory:
     return iterate(network, Mkc(ALPHA, beta), Loss(network.capacity), ALPHA, steps)
 
 
+@cache
 def steps_over_epsilon(law: type[Mkc] | type[Aimd]) -> Steps:
     """Figures 7 (a) and 8 (a): two sources."""
     return _steps(law, EPSILONS, np.full(len(EPSILONS), CAPACITY), np.full(len(EPSILONS), 2))
 
 
+@cache
 def steps_over_capacity(law: type[Mkc] | type[Aimd], growing: bool) -> Steps:
     """Figures 7 (b) and 8 (b): two sources, or one for every 500 kb/s (rounded up, at least
     two)."""
@@ -112,6 +115,7 @@ class SteadyLoss:
     iterated: Floats
 
 
+@cache
 def steady_loss(adaptive: bool, capacity: float = 10e6, target: float = 0.98) -> SteadyLoss:
     """Stationary loss of EMKC, or with adaptive prices at half of the stable gain; alpha 10 kb/s,
     beta 0.5, delays of 1 to 10 steps. Mean over the last 100 of 3000 steps."""
