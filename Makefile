@@ -446,8 +446,10 @@ $(VENV)/.docs: requirements/docs.txt | $(INSTALLED)
 	touch $@
 
 # A warning is an error: a link that leads nowhere, an example in a notebook that fails.
+# Pages are written anew, so that none is left of what was removed; what Sphinx has read is kept.
 docs: $(EXTENSION) $(VENV)/.docs $(BUILT) ## Build the documentation as a site that works offline: target/site/index.html
-	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -c docs/site . target/site
+	rm -rf target/site
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet -b html -d target/site-read -c docs/site . target/site
 	$(BIN)/python docs/site/offline.py target/site
 
 test-docs: docs ## Try the documentation's pages in Chromium: width, accessibility, nothing from elsewhere

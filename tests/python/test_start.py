@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
     assert not {"matplotlib", "scipy", "polars", "jinja2"} & loaded("run", "--help")
 
 
+def test_the_metadata_of_packages_are_there_once_something_asks_for_them() -> None:
+    program = """
+from marqueue.cli.process import start_light
+start_light()
+from importlib import metadata
+from importlib.metadata import entry_points
+print(metadata.version("numpy"), len(entry_points(group="console_scripts")))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    version, scripts = done.stdout.split()
+    assert version == metadata.version("numpy")
+    assert int(scripts) > 0
+
+
 def test_the_end_of_a_command_loses_no_output_and_no_exit_handler() -> None:
     program = """
 import atexit
@@ -69,6 +86,17 @@ main()
 
 FOR_PRINT = {"matplotlib", "scipy", "polars", "pandas"}
 """What only figures for print, models and data frames need."""
+
+
+ONLY_FOR_SOME = {
+    "email",
+    "marqueue.kernels",
+    "marqueue.scenario.network_file.expansion",
+    "marqueue.simulation.warmup",
+    "numpy.typing",
+    "zipfile",
+}
+"""What only kernels, networks in files, pilots and lists of installed packages need."""
 
 
 def test_a_run_and_its_comparison_load_nothing_that_draws(small_file: Path, tmp_path: Path) -> None:
@@ -92,6 +120,7 @@ def test_a_run_without_a_report_loads_no_pages(small_file: Path, tmp_path: Path)
     out = tmp_path / "out"
     there = loaded("run", str(small_file), "--no-report", "--replications", "1", "--out", str(out))
     assert not {*FOR_PRINT, "jinja2"} & there
+    assert not ONLY_FOR_SOME & there
     assert (out / "summary.json").exists()
     assert not (out / "report.html").exists()
 

@@ -9,10 +9,11 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from marqueue.cli.console import ReportedInterrupt, say
 from marqueue.errors import MarqueueError
@@ -40,6 +41,7 @@ def start_light() -> None:
     # pydantic looks for plugins among all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.meta_path.insert(0, _WithoutPandas())
+    sys.modules.setdefault(METADATA, _MetadataLater(METADATA))
 
 
 class _WithoutPandas(MetaPathFinder, Loader):
@@ -53,6 +55,36 @@ class _WithoutPandas(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         raise ImportError("commands do without pandas")
+
+
+METADATA = "importlib.metadata"
+
+
+class _MetadataLater(ModuleType):
+    """Stands for importlib.metadata until something of it is used.
+
+    pydantic imports it to look for plugins, which commands do without; email, socket, zipfile and
+    csv come with it.
+    """
+
+    __path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(_metadata(), name)
+
+    @staticmethod
+    def entry_points(**choice: Any) -> Any:
+        """What pydantic imports by name, and calls if plugins are not disabled."""
+        return _metadata().entry_points(**choice)
+
+
+def _metadata() -> Any:
+    """The module itself, which takes its own place."""
+    if isinstance(sys.modules.get(METADATA), _MetadataLater):
+        del sys.modules[METADATA]
+    return import_module(METADATA)
 
 
 def run_to_end(command: Callable[[], object]) -> int:

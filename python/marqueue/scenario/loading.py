@@ -11,7 +11,7 @@ from marqueue.scenario.compiler import compile
 from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.delivery_trace import with_traces
 from marqueue.scenario.model import Scenario
-from marqueue.scenario.network_file import names_files, with_network_file
+from marqueue.scenario.network_file import names_files
 from marqueue.scenario.problems import problems
 from marqueue.scenario.program import with_programs
 from marqueue.scenario.source_text import origin_of, read_scenario
@@ -82,6 +82,8 @@ def _with_network(
             first = _override(first, override)
     if not names_files(first):
         return data, overrides
+    from marqueue.scenario.network_file.expansion import with_network_file
+
     return with_network_file(first, folder, origin), later
 
 

@@ -32,13 +32,12 @@ from functools import cache
 from io import BufferedRandom
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
-from marqueue.kernels import Kernel
 from marqueue.results.integrity import (
     CIRCUMSTANCES,
     PROVENANCE,
@@ -49,6 +48,9 @@ from marqueue.results.integrity import (
 from marqueue.results.output_directory import checkpoints_of
 from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
+
+if TYPE_CHECKING:
+    from marqueue.kernels import Kernel
 
 IDENTITY = "run.json"
 POINTS = "points"

@@ -1,15 +1,16 @@
 """An experiment: a scenario with its stopping rule, run as a pilot and rounds of replications."""
 
+from __future__ import annotations
+
 import json
 import time
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marqueue._core import replication_seed
 from marqueue.errors import RunError
-from marqueue.kernels import find_host
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.samples import samples_of
@@ -19,8 +20,11 @@ from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
 from marqueue.simulation.memory import refuse_beyond_memory
 from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, sufficient_replications
-from marqueue.simulation.warmup import WarmupCut, find_warmup
 from marqueue.units import Duration
+
+if TYPE_CHECKING:
+    from marqueue.kernels import Kernel
+    from marqueue.simulation.warmup import WarmupCut
 
 Rounds = Generator[Sequence[Replication], Sequence[Outcome], tuple[list[Outcome], bool]]
 """Yields replications; returns the outcomes, and whether all bounds are met."""
@@ -36,7 +40,7 @@ class Experiment:
     @classmethod
     def of(
         cls, scenario: Scenario, seed: int | None, replications: int | None, until: Sequence[str]
-    ) -> "Experiment":
+    ) -> Experiment:
         """An experiment from the arguments of :func:`marqueue.run`. Raises RunError,
         ScenarioError."""
         most = replications if replications is not None or not until else MOST
@@ -104,6 +108,9 @@ def _steps(experiment: Experiment, executor: Executor[Any], limits: Limits) -> S
         pilot = _result(experiment.pilot, spent, outcomes, executor, limits, piloting=True)
         if pilot is None or pilot.partial:
             return pilot
+        # Few runs have a pilot.
+        from marqueue.simulation.warmup import find_warmup
+
         cut = find_warmup(pilot)
         scenario = scenario.model_copy(update={"warmup": cut.at})
     outcomes, met = yield from _rounds(scenario, experiment.bounds, executor, limits)
@@ -156,7 +163,12 @@ def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
     compiled = compile(scenario)
     plan = json.dumps(compiled)
-    kernels = tuple(map(find_host, kernels_of(compiled)))
+    kernels: tuple[Kernel, ...] = ()
+    if names := kernels_of(compiled):
+        # Few runs have kernels.
+        from marqueue.kernels import find_host
+
+        kernels = tuple(map(find_host, names))
     return [
         Replication(
             plan,

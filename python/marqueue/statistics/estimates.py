@@ -12,15 +12,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from marqueue._core import student_quantile
 from marqueue.errors import MISSING
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 #: Degrees of freedom above which Student's quantile is an expansion around the normal one.
 MANY = 1000
@@ -289,7 +292,7 @@ class Delays:
         return float(lower + (self.upper[i] - lower) * (rank - before) / self.counts[i])
 
 
-def jain(x: npt.ArrayLike) -> float:
+def jain(x: ArrayLike) -> float:
     """Jain's fairness index, (sum x)^2 / (n sum x^2): 1 if all are equal, 1/n if one has all.
 
     NaN without values, or if all are zero.
@@ -307,7 +310,7 @@ def jain(x: npt.ArrayLike) -> float:
 ROUND_OFF = 1e-14
 
 
-def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
+def differences(a: ArrayLike, b: ArrayLike) -> Floats:
     """b - a for each pair; 0 where rounding explains the difference (:data:`ROUND_OFF`)."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     with np.errstate(invalid="ignore"):
@@ -316,14 +319,14 @@ def differences(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
     return np.where(explained, 0.0, out)
 
 
-def ecdf(x: npt.ArrayLike) -> tuple[Floats, Floats]:
+def ecdf(x: ArrayLike) -> tuple[Floats, Floats]:
     """The empirical distribution: sorted values and the share of values at most that large."""
     v = np.sort(np.asarray(x, dtype=float))
     v = v[np.isfinite(v)]
     return v, np.arange(1, len(v) + 1) / max(1, len(v))
 
 
-def quantile(x: npt.ArrayLike, share: float) -> float:
+def quantile(x: ArrayLike, share: float) -> float:
     """A sample quantile with linear interpolation between order statistics (definition 7 of
     R. J. Hyndman, Y. Fan, *The American Statistician* 50, 1996); NaN without values."""
     v = np.asarray(x, dtype=float)

@@ -20,6 +20,8 @@ export interface Palette {
 const COLORS = 7;
 const DASHES: readonly (readonly number[])[] = [[], [7, 4], [2, 3], [9, 3, 2, 3]];
 const GHOST = { dash: [4, 4], width: 1, alpha: 0.45 };
+/** A dashed line through points of other series, such as a Pareto front: a part of the picture, not a trace. */
+const THROUGH = { dash: [6, 3], width: 1.8, alpha: 0.85 };
 
 /** Reads the colours that hold where the element is. */
 export function paletteOf(element: Element): Palette {
@@ -43,7 +45,7 @@ export function looks(all: readonly Series[], palette: Palette): Look[] {
     if (!places.has(key)) places.set(key, places.size);
     const place = places.get(key)!;
     const color = palette.series[place % COLORS]!;
-    if (series.ghost) return { color, ...GHOST };
+    if (series.ghost) return { color, ...(series.joined ? THROUGH : GHOST) };
     const member = members.get(key) ?? 0;
     members.set(key, member + 1);
     const dash = DASHES[(Math.floor(place / COLORS) + member) % DASHES.length]!;

@@ -162,7 +162,7 @@ class Plot {
       before = value;
     });
     const line = points && !series.joined ? '' : `<path d="${path}" ${stroke(look)} stroke-linejoin="round"/>`;
-    return points ? `${line}<g fill="${look.color}" fill-opacity="${look.alpha}">${dots.join('')}</g>` : line;
+    return points && !series.ghost ? `${line}<g fill="${look.color}" fill-opacity="${look.alpha}">${dots.join('')}</g>` : line;
   }
 
   private seen(value: number): boolean {

@@ -23,7 +23,7 @@ export function uplotSeries(
       alpha,
       width,
       dash: [...dash],
-      ...(points && { ...(!series.joined && { paths: () => null }), points: { show: true, size: 8, fill: color } }),
+      ...(points && { ...(!series.joined && { paths: () => null }), points: { show: !series.ghost, size: 8, fill: color } }),
       ...(kind === 'step' && { paths: step, points: { show: series.x.length < 2 } }),
       // Marks at every sample would hide a line where it is long.
       ...(kind === 'line' && { points: { show: series.x.length < 40, size: 6, fill: color } }),

@@ -27,15 +27,6 @@ MATRIX_COUNT = "matrix"
 """The number of flows of a group that has those of the matrix."""
 
 
-def names_files(data: Mapping[str, Any]) -> bool:
-    """Whether a scenario names a file with a network or a traffic matrix, or asks for one by
-    gravity."""
-    topology = data.get("topology")
-    if not isinstance(topology, Mapping) or topology.get("kind") != "graph":
-        return False
-    return "file" in topology or "matrix" in topology
-
-
 def with_network_file(data: dict[str, Any], folder: Path, origin: str) -> dict[str, Any]:
     """The scenario with the links of ``topology.file`` and the classes of ``topology.matrix``.
 
