@@ -171,6 +171,8 @@ marqueue_core::params! {
         lost_syn_window: LostSynWindow { default: LostSynWindow::Always, source: "RFC 5681, section 3.1; Linux, tcp_init_transfer" },
         /// Which round-trip times are measured; segments has its effect under loss_detection rack.
         rtt_samples: RttSamples { default: RttSamples::Acknowledgements, source: "RFC 6298, section 4; RFC 7323, appendix G; Linux, tcp_ack_update_rtt" },
+        /// Under loss_detection rack, the segment whose round-trip time counts, of those that one acknowledgement reports.
+        rack_rtt: RackRtt { default: RackRtt::LastSent, source: "RFC 8985, 6.2, step 2; Linux, tcp_rack_advance" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
         /// Most segments in order that one acknowledgement is sent for, whole: 2, or more where acknowledgements are thinned

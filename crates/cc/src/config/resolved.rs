@@ -161,6 +161,8 @@ pub struct Config {
     pub growth_counts: GrowthCounts,
     /// Which round-trip times are measured.
     pub rtt_samples: RttSamples,
+    /// The segment whose round-trip time RACK takes.
+    pub rack_rtt: RackRtt,
     /// Most segments in order that one acknowledgement is sent for.
     pub ack_every: u8,
     /// The receiver acknowledges some segments at once, as Linux; never, where it does so with all.
@@ -318,6 +320,7 @@ impl From<&Params> for Config {
             probe_ack_delay: Dur::from_secs(p.probe_ack_delay.unwrap_or(p.delayed_ack)),
             growth_counts: p.growth_counts,
             rtt_samples: if rack { p.rtt_samples } else { RttSamples::Acknowledgements },
+            rack_rtt: p.rack_rtt,
             ack_every: p.ack_every as u8,
             quick_acks: p.quick_acks && p.delayed_ack > 0.0,
         }
