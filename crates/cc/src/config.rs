@@ -116,6 +116,9 @@ marqueue_core::params! {
         handshake: bool { default: true, source: "RFC 9293, 3.5; ns-2 syn_" },
         /// Window after the handshake.
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
+        /// Slow start threshold of a new connection. With that of the initial window it begins in congestion avoidance. Under
+        /// ledbat, which has no slow start, it has no effect.
+        initial_ssthresh: Option<f64> { unit: Packets, range: 1 => 1e9, default: None, auto: "max_window", source: "RFC 5681, 3.1: arbitrarily high" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
         /// The segments of an acknowledgement for which the window grows.

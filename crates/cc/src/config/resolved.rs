@@ -301,7 +301,10 @@ impl From<&Params> for Config {
             window_validation: if rfc { p.window_validation } else { WindowValidation::None },
             nonvalidated_period: Dur::from_secs(p.nonvalidated_period),
             after_idle: p.after_idle,
-            initial_ssthresh: if ledbat { LEDBAT_LEAST_WINDOW } else { p.max_window.floor() },
+            initial_ssthresh: match p.initial_ssthresh {
+                _ if ledbat => LEDBAT_LEAST_WINDOW,
+                given => given.unwrap_or(p.max_window).min(p.max_window).floor(),
+            },
             max_window,
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
