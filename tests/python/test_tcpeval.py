@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from marqueue import run
 from marqueue.cli import app
 from marqueue.evaluation import Effort
 from marqueue.evaluation.case import MAIN
 from marqueue.evaluation.criterion import Beside, Criterion, Side, Values, judge
+from marqueue.evaluation.measures import goodput_of
+from marqueue.evaluation.run_data import RunData
 from marqueue.evaluation.tcpeval import TCPEVAL
 from marqueue.evaluation.tcpeval.basic import BACK, LINKS, LOADS
 from marqueue.evaluation.tcpeval.measures import greatest_step, time_to_window
@@ -49,17 +52,59 @@ def test_every_case_measures_what_its_criteria_judge() -> None:
 
 @pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
 def test_the_loads_of_section_4_2(link) -> None:
-    for run, load in LOADS.items():
-        made = runs(link.name)[run]
+    for name, load in LOADS.items():
+        made = runs(link.name)[name]
         links = made.to_dict()["topology"]["links"]
         rates = {each["name"]: Rate.parse(each["rate"]).base for each in links}
         there, back = offered(made, False), offered(made, True)
         if link.name == "wireless-lan":
-            # 4.4.5: the load is the sum of both directions.
-            assert there + back == pytest.approx(load * rates["bottleneck"])
+            # 4.4.5: the load is the sum of both directions, of the nominal rate.
+            assert there + back == pytest.approx(load * 6e6)
         else:
             assert there == pytest.approx(load * rates["bottleneck"])
         assert min(there / back, back / there) == pytest.approx(BACK)
+
+
+def test_full_packets_have_the_nominal_rate_of_the_wireless_lan() -> None:
+    table = runs("wireless-lan")[MAIN].to_dict()
+    flood = {
+        "kind": "cbr", "name": "flood", "rate": "20 Mbit/s", "packet": "1500 B",
+        "classes": ["4-1"], "jitter": "0 s",
+    }  # fmt: skip
+    table |= {"traffic": [flood], "transport": {}, "duration": "22 s", "warmup": "2 s"}
+    found = RunData(run(Scenario.model_validate(table), replications=2))
+    rate = goodput_of(found, "flood")
+    # 10 000 accesses a run, whose waits are exponential: a standard error of 0.8%.
+    assert rate == pytest.approx(6e6, rel=0.03)
+
+
+@pytest.mark.parametrize("name", ["ramp-up-80-80", "equal-20", "unequal-160-40"])
+def test_a_gigabit_is_part_of_the_full_form(name: str) -> None:
+    [large] = [each for each in TCPEVAL.cases if each.name == f"{name}-1g"]
+    assert (list(large.forms), list(CASES[name].forms)) == ([Effort.FULL], list(Effort))
+    [made] = large.runs("cubic", Effort.FULL).values()
+    rates = {each["name"]: each["rate"] for each in made.to_dict()["topology"]["links"]}
+    assert (rates["bottleneck"], made.replications) == ("1 Gbit/s", 3)
+    # The background has half of the capacity (5.2.1).
+    groups = [each for each in made.to_dict()["traffic"] if each["kind"] == "poisson"]
+    forward = made.model_copy(update={"traffic": [
+        each for each in made.traffic if each.kind == "poisson"
+    ]})  # fmt: skip
+    assert groups
+    assert offered(forward, False) == pytest.approx(0.5e9)
+
+
+def test_the_new_flow_has_no_slow_start() -> None:
+    made = runs("ramp-up-80-80")[MAIN].to_dict()
+    of = {each["name"]: made["transport"][each["transport"]] for each in made["traffic"]}
+    assert of["new flow"]["initial_ssthresh"] == "10 packets"
+    assert "initial_ssthresh" not in of["old"]
+
+
+def test_a_case_of_the_full_form_is_no_case_of_the_quick_one() -> None:
+    given = ["evaluate", "cc", "--suite", "tcpeval", "--control", "cubic", "--only", "equal-20-1g"]
+    done = CliRunner().invoke(app, [*given, "--quick"])
+    assert "--only: equal-20-1g is part of the full form alone, got --quick" in str(done.exception)
 
 
 def test_one_connection_in_ten_has_small_packets() -> None:
@@ -125,8 +170,6 @@ class Traced:
 
 
 def test_a_window_is_awaited_from_the_transient_on() -> None:
-    from marqueue.evaluation.run_data import RunData
-
     # The pipe has 100 packets; the window was there before the transient, and is again 2 s after.
     run = RunData(Traced([5.0, 9.0, 11.0, 12.0, 14.0], [95.0, 50.0, 58.0, 60.0, 91.0]))  # type: ignore[arg-type]
     assert [time_to_window(share, 100.0).of(run)[0] for share in (0.5, 0.6, 0.9)] == [0.0, 2.0, 4.0]

@@ -5,24 +5,11 @@ mod pseudocode;
 
 use marqueue_aqm::{Limit, Signal};
 use marqueue_core::{Rng, Time};
-use pseudocode::codel::Stored;
 use pseudocode::docsis_pie::{DocsisPie, State};
-use pseudocode::{apply, discipline, number, operations, probes, Event, Op, Shape, Tally, SEQUENCES};
+use pseudocode::{apply, discipline, number, operations, probes, LiteralPie, Shape, Tally, SEQUENCES};
 use std::collections::{BTreeSet, VecDeque};
 
 const SHAPE: Shape = Shape { ops: 256, flows: 1, sizes: (40, 1500), gaps: &[1e-4, 1e-3, 5e-3] };
-
-fn transcription(pie: &mut DocsisPie, now: i64, op: Op, seq: u32) -> Vec<Event> {
-    pie.run_updates(now);
-    match op {
-        Op::Enqueue { bytes, ect, .. } => pie.enque(Stored { seq, bytes, ect, ce: false, tstamp: now }),
-        Op::Dequeue => {
-            let departed = pie.queue.pop_front();
-            pie.events.push(departed.map_or(Event::Empty, |p| Event::Departed { seq: p.seq, ce: p.ce }));
-        }
-    }
-    std::mem::take(&mut pie.events)
-}
 
 /// Short targets and bursts and high gains let a short sequence reach every branch.
 #[test]
@@ -68,7 +55,7 @@ fn docsis_pie_is_appendix_a() {
         for (seq, (now, op)) in operations(&mut rng, SHAPE).into_iter().enumerate() {
             let Time(ns) = now;
             let before = literal.aqm_state;
-            let expected = transcription(&mut literal, ns as i64, op, seq as u32);
+            let expected = literal.apply(ns as i64, op, seq as u32);
             let got = apply(&mut queue, now, op, seq as u32);
             assert_eq!(got, expected, "sequence {sequence}, operation {seq} at {ns} ns");
             let active = match literal.aqm_state {

@@ -5,9 +5,8 @@ mod pseudocode;
 
 use marqueue_aqm::{Limit, Signal};
 use marqueue_core::{Rng, Time, Value};
-use pseudocode::codel::Stored;
 use pseudocode::pie::{Latency, Pie, Variant};
-use pseudocode::{apply, choice, discipline, number, operations, probes, Event, Op, Shape, Tally, SEQUENCES};
+use pseudocode::{apply, choice, discipline, number, operations, probes, LiteralPie, Shape, Tally, SEQUENCES};
 
 const SHAPE: Shape = Shape { ops: 192, flows: 1, sizes: (40, 1500), gaps: &[1e-4, 1e-3, 3e-3] };
 /// Of [`discipline`]'s link, bytes a second.
@@ -68,18 +67,6 @@ fn params(variant: &Variant, gain: f64, qdelay_ref: f64, max_burst: f64) -> Vec<
     ]
 }
 
-fn transcription(pie: &mut Pie, now: i64, op: Op, seq: u32) -> Vec<Event> {
-    pie.run_updates(now);
-    match op {
-        Op::Enqueue { bytes, ect, .. } => pie.enque(Stored { seq, bytes, ect, ce: false, tstamp: now }, now),
-        Op::Dequeue => {
-            let departed = pie.deque(now);
-            pie.events.push(departed.map_or(Event::Empty, |p| Event::Departed { seq: p.seq, ce: p.ce }));
-        }
-    }
-    std::mem::take(&mut pie.events)
-}
-
 /// Short references and bursts and high gains let a short sequence reach every branch.
 fn compare(variant: Variant, shape: Shape) -> Tally {
     let mut tally = Tally::default();
@@ -100,7 +87,7 @@ fn compare(variant: Variant, shape: Shape) -> Tally {
         (literal.alpha, literal.beta, literal.max_ecnth) = (0.125 * gain, 1.25 * gain, max_ecnth);
         for (seq, (now, op)) in operations(&mut rng, shape).into_iter().enumerate() {
             let Time(ns) = now;
-            let expected = transcription(&mut literal, ns as i64, op, seq as u32);
+            let expected = literal.apply(ns as i64, op, seq as u32);
             let got = apply(&mut queue, now, op, seq as u32);
             assert_eq!(got, expected, "sequence {sequence}, operation {seq} at {ns} ns");
             let state = [literal.drop_prob, literal.qdelay_old, literal.burst_allowance];

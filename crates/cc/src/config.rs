@@ -116,6 +116,9 @@ marqueue_core::params! {
         handshake: bool { default: true, source: "RFC 9293, 3.5; ns-2 syn_" },
         /// Window after the handshake.
         initial_window: f64 { unit: Packets, range: 1 => 1000, default: 10.0, source: "RFC 6928" },
+        /// Slow start threshold of a new connection. With that of the initial window it begins in congestion avoidance. Under
+        /// ledbat, which has no slow start, it has no effect.
+        initial_ssthresh: Option<f64> { unit: Packets, range: 1 => 1e9, default: None, auto: "max_window", source: "RFC 5681, 3.1: arbitrarily high" },
         /// Most segments that an acknowledgement opens the window by in slow start: L of appropriate byte counting.
         abc_limit: f64 { unit: Packets, range: 1 => 1e9, default: 1.0, source: "RFC 5681, 3.1; RFC 3465" },
         /// The segments of an acknowledgement for which the window grows.
@@ -171,6 +174,8 @@ marqueue_core::params! {
         lost_syn_window: LostSynWindow { default: LostSynWindow::Always, source: "RFC 5681, section 3.1; Linux, tcp_init_transfer" },
         /// Which round-trip times are measured; segments has its effect under loss_detection rack.
         rtt_samples: RttSamples { default: RttSamples::Acknowledgements, source: "RFC 6298, section 4; RFC 7323, appendix G; Linux, tcp_ack_update_rtt" },
+        /// Under loss_detection rack, the segment whose round-trip time counts, of those that one acknowledgement reports.
+        rack_rtt: RackRtt { default: RackRtt::LastSent, source: "RFC 8985, 6.2, step 2; Linux, tcp_rack_advance" },
         /// Granularity of the clock that measures round-trip times.
         granularity: f64 { unit: Seconds, range: 1e-9 => 1.0, default: 0.001, source: "RFC 6298, G" },
         /// Most segments in order that one acknowledgement is sent for, whole: 2, or more where acknowledgements are thinned

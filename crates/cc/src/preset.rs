@@ -70,6 +70,7 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             choice("window_validation", "linux"),
             choice("growth_counts", "delivered"),
             choice("rtt_samples", "segments"),
+            choice("rack_rtt", "last_in_sequence"),
             number("abc_limit", 1e9),
             number("probe_ack_delay", 0.2),
             number("cubic_first_growth", 0.05),

@@ -50,12 +50,16 @@ impl Sender {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
-        // RFC 9293, 3.10.7.3 and 3.10.7.4: an acknowledgement that is old or covers not even the SYN is ignored. One that
+        // RFC 9293, 3.10.7.3 and 3.10.7.4: an acknowledgement that covers not even the SYN is ignored. One that
         // covers what was never sent would be answered; no receiver here sends one, and it is ignored too.
-        if ack.ack < self.core.una.max(1) || ack.ack > self.core.max {
+        if ack.ack < 1 || ack.ack > self.core.max {
             return;
         }
         let mut tx = SendContext { now, config, out };
+        // Only its SACK blocks may be news: its ECN echo and the counters of AccECN are older than what has been read.
+        if ack.ack < self.core.una {
+            return self.repair.on_old_ack(&mut self.core, &mut tx, ack);
+        }
         // The echo in the SYN-ACK only negotiates ECN.
         let decoded;
         let mut ack = ack;

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{config_of, Lead};
+use common::{at, config_of, Lead};
 use marqueue_cc::Config;
 
 fn linux(control: &str, ecn: bool) -> Config {
@@ -44,4 +44,19 @@ fn reno_grows_by_one_for_as_many_segments_as_its_window_has() {
         ack(&mut lead);
     }
     assert_eq!(lead.cwnd(), before + 1.0);
+}
+
+#[test]
+fn rack_takes_the_round_trip_of_the_last_segment_in_sequence() {
+    // One acknowledgement reports segment 1, sent again 120 ms before, and segment 4, sent 220 ms before. By the first
+    // segment 10, which is out as long as segment 4, is overdue, by the second it is not.
+    for (which, lost) in [("last_sent", 6), ("last_in_sequence", 5)] {
+        let mut lead = Lead::open(config_of("linux", &[("rack_rtt", which)], &[], &[]), Some(10));
+        lead.now = at(0.2);
+        lead.sack(1, &[(2, 4)]);
+        assert_eq!(lead.sack(1, &[(2, 4), (9, 10)])[0], 1);
+        lead.now = at(0.32);
+        lead.sack(5, &[(9, 10)]);
+        assert_eq!(lead.sender.repair().map(|r| r.lost), Some(lost - 1), "{which}");
+    }
 }

@@ -240,3 +240,13 @@ fn several_segments_that_arrive_at_once_do_not_slow_the_reduction() {
     }
     assert_eq!((l.ssthresh(), sent), (10.0, 5), "one for two of the ten that arrived");
 }
+
+#[test]
+fn an_acknowledgement_that_was_overtaken_still_reports_what_has_arrived() {
+    let mut l = ten();
+    l.ack(3);
+    assert!(l.hear(Ack { ack: 2, ece: true, ..Ack::default() }).is_empty(), "no news");
+    assert_eq!(l.sack(2, &[(5, 8)])[0], 3, "three later ones have arrived");
+    assert!(l.sack(2, &[(5, 8)]).is_empty(), "told twice");
+    assert_eq!(l.sender.core().una, 3);
+}

@@ -227,3 +227,21 @@ fn settings_that_cannot_be_are_refused() {
         assert!(error.starts_with("slow_start: got"), "{preset}, {slow_start}: {error}");
     }
 }
+
+#[test]
+fn with_the_threshold_at_the_initial_window_there_is_no_slow_start() {
+    for preset in ["rfc", "linux"] {
+        let grown = |threshold: &[(&str, f64)]| {
+            let numbers = [&[("initial_window", 10.0)], threshold].concat();
+            let mut lead = Lead::open(config_of(preset, &[("control", "reno")], &numbers, &[]), None);
+            for next in 2..=11 {
+                lead.ack(next);
+            }
+            lead.cwnd()
+        };
+        assert_eq!(grown(&[]), 20.0, "{preset}");
+        // 1/cwnd an acknowledgement, of a window that grows meanwhile.
+        let after = grown(&[("initial_ssthresh", 10.0)]);
+        assert!((10.9..=11.0).contains(&after), "{preset}: {after}");
+    }
+}

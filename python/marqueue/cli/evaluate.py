@@ -282,7 +282,9 @@ def _run(
     from marqueue.evaluation import evaluate as run
 
     effort = Effort.QUICK if quick else Effort.FULL
-    checked_names("--only", only or (), [case.name for case in suite.cases])
+    for name in checked_names("--only", only or (), [case.name for case in suite.cases]):
+        if any(case.name == name and effort not in case.forms for case in suite.cases):
+            raise MarqueueError(f"--only: {name} is part of the full form alone, got --quick")
     for each in (asked, *beside):
         build_once(option if each is asked else "--baseline", suite.cases[0], each, effort)
     bench = SIMULATED

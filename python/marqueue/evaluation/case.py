@@ -67,6 +67,8 @@ class Case(Generic[T]):
     """Phases: the end of each, s, and its name; for charts."""
     through: Sequence[tuple[str, str]] = ()
     """Pairs of measures to draw against each other, a point for each variant."""
+    forms: Sequence[Effort] = tuple(Effort)
+    """The forms of an evaluation that it is part of."""
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,7 @@ class Evaluation:
     seed: int
     bench: Bench = SIMULATED
     left_out: Sequence[str] = field(default_factory=tuple)
-    """Cases that were not asked for."""
+    """Cases that were not asked for, or are not part of the form."""
 
     @property
     def verdicts(self) -> Counter[Verdict]:
@@ -192,7 +192,9 @@ def planned(
 ) -> list[Planned[T]]:
     """What :func:`evaluate` runs for these arguments."""
     work = []
-    for case in (case for case in suite.cases if not only or case.name in only):
+    for case in suite.cases:
+        if effort not in case.forms or (only and case.name not in only):
+            continue
         runs = _runs_of(case, contenders, baselines, effort, seed)
         if bench is not SIMULATED and not runs:
             continue

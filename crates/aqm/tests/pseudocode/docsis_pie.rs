@@ -1,7 +1,7 @@
 //! RFC 8034, appendix A, line by line. Names are the RFC's; a trailing underscore is left out.
 
 use super::codel::Stored;
-use super::Event;
+use super::{Event, LiteralPie};
 use marqueue_core::{Dur, Rng};
 use std::collections::VecDeque;
 
@@ -44,14 +44,6 @@ const LATENCY_HIGH: f64 = 0.2;
 impl DocsisPie {
     pub fn byte_length(&self) -> u64 {
         self.queue.iter().map(|p| u64::from(p.bytes)).sum()
-    }
-
-    pub fn run_updates(&mut self, now: i64) {
-        let interval = Dur::from_secs(self.interval).0 as i64;
-        while now - self.last_update >= interval {
-            self.last_update += interval;
-            self.calculate_drop_prob();
-        }
     }
 
     pub fn calculate_drop_prob(&mut self) {
@@ -113,17 +105,6 @@ impl DocsisPie {
         self.qdelay_old = qdelay;
     }
 
-    pub fn enque(&mut self, packet: Stored) {
-        if self.byte_length() + u64::from(packet.bytes) > self.buffer_size {
-            self.events.push(Event::Overflowed { seq: packet.seq });
-            self.accu_prob = 0.0;
-        } else if self.drop_early(&packet) {
-            self.events.push(Event::DroppedEarly { seq: packet.seq });
-        } else {
-            self.queue.push_back(packet);
-        }
-    }
-
     pub fn drop_early(&mut self, packet: &Stored) -> bool {
         if self.burst_allowance > 0.0 {
             return false;
@@ -159,5 +140,34 @@ impl DocsisPie {
             self.burst_allowance = self.max_burst;
         }
         true
+    }
+}
+
+impl LiteralPie for DocsisPie {
+    fn run_updates(&mut self, now: i64) {
+        let interval = Dur::from_secs(self.interval).0 as i64;
+        while now - self.last_update >= interval {
+            self.last_update += interval;
+            self.calculate_drop_prob();
+        }
+    }
+
+    fn enque(&mut self, packet: Stored, _: i64) {
+        if self.byte_length() + u64::from(packet.bytes) > self.buffer_size {
+            self.events.push(Event::Overflowed { seq: packet.seq });
+            self.accu_prob = 0.0;
+        } else if self.drop_early(&packet) {
+            self.events.push(Event::DroppedEarly { seq: packet.seq });
+        } else {
+            self.queue.push_back(packet);
+        }
+    }
+
+    fn deque(&mut self, _: i64) -> Option<Stored> {
+        self.queue.pop_front()
+    }
+
+    fn events(&mut self) -> &mut Vec<Event> {
+        &mut self.events
     }
 }

@@ -129,6 +129,30 @@ pub fn probes(queue: &Discipline, now: Time) -> Vec<f64> {
     values
 }
 
+/// A transcription of PIE, in one of the forms that RFCs give it.
+pub trait LiteralPie {
+    /// Runs the updates that are due by `now`.
+    fn run_updates(&mut self, now: i64);
+    fn enque(&mut self, packet: codel::Stored, now: i64);
+    fn deque(&mut self, now: i64) -> Option<codel::Stored>;
+    fn events(&mut self) -> &mut Vec<Event>;
+
+    /// Applies an operation, after the updates. `seq` is the number of the packet that arrives.
+    fn apply(&mut self, now: i64, op: Op, seq: u32) -> Vec<Event> {
+        self.run_updates(now);
+        match op {
+            Op::Enqueue { bytes, ect, .. } => {
+                self.enque(codel::Stored { seq, bytes, ect, ce: false, tstamp: now }, now);
+            }
+            Op::Dequeue => {
+                let departed = self.deque(now);
+                self.events().push(departed.map_or(Event::Empty, |p| Event::Departed { seq: p.seq, ce: p.ce }));
+            }
+        }
+        std::mem::take(self.events())
+    }
+}
+
 /// How often something happened in all sequences: a comparison in which it did not proves little.
 #[derive(Debug, Default)]
 pub struct Tally {

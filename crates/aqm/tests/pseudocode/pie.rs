@@ -3,7 +3,7 @@
 //! The known departures (header of `pie.rs`) are marked "departure".
 
 use super::codel::Stored;
-use super::Event;
+use super::{Event, LiteralPie};
 use marqueue_core::{Dur, Rng};
 use std::collections::VecDeque;
 
@@ -97,45 +97,6 @@ impl Pie {
         self.events.push(Event::DroppedEarly { seq: packet.seq });
     }
 
-    pub fn enque(&mut self, mut packet: Stored, now: i64) {
-        if self.variant.latency == Latency::Timestamps
-            && self.drop_prob == 0.0
-            && self.current_qdelay < self.qdelay_ref / 2.0
-            && self.qdelay_old < self.qdelay_ref / 2.0
-            && self.active
-        {
-            self.burst_allowance = self.max_burst;
-        }
-        if self.byte_length() + u64::from(packet.bytes) > self.tail_drop {
-            self.events.push(Event::Overflowed { seq: packet.seq });
-            self.accu_prob = 0.0;
-        } else if self.active && self.drops_early(&packet) {
-            if self.variant.ecn && self.drop_prob < self.max_ecnth && packet.ect {
-                packet.ce = true;
-                self.queue.push_back(packet);
-            } else {
-                self.drop(&packet);
-            }
-            // Departure: also after a mark.
-            self.accu_prob = 0.0;
-        } else {
-            self.queue.push_back(packet);
-        }
-        if !self.active && self.byte_length() as f64 >= self.tail_drop as f64 / 3.0 {
-            self.active = true;
-            self.qdelay_old = 0.0;
-            self.drop_prob = 0.0;
-            self.in_measurement = true;
-            self.dq_count = 0;
-            self.avg_dq_time = 0.0;
-            self.last_timestamp = now;
-            self.burst_allowance = self.max_burst;
-            self.accu_prob = 0.0;
-            self.measurement_start = now;
-        }
-        // Departure: the test for the end of congestion is in calculate_drop_prob().
-    }
-
     /// The two conditions in the order of the appendix: A tests the burst allowance first, B last.
     fn drops_early(&mut self, packet: &Stored) -> bool {
         if self.variant.accumulate_in_burst {
@@ -177,42 +138,6 @@ impl Pie {
             true
         } else {
             false
-        }
-    }
-
-    pub fn deque(&mut self, now: i64) -> Option<Stored> {
-        let packet = self.queue.pop_front()?;
-        // Departure: the delay of an empty queue is zero.
-        if self.variant.latency == Latency::Timestamps {
-            let sojourn = Dur((now - packet.tstamp) as u64).secs();
-            self.current_qdelay = if self.queue.is_empty() { 0.0 } else { sojourn };
-        }
-        if self.in_measurement {
-            self.dq_count += u64::from(packet.bytes);
-            if self.dq_count >= DQ_THRESHOLD {
-                let dq_time = Dur((now - self.measurement_start) as u64).secs();
-                if self.avg_dq_time == 0.0 {
-                    self.avg_dq_time = dq_time;
-                } else {
-                    let weight = DQ_THRESHOLD as f64 / f64::from(1 << 16);
-                    self.avg_dq_time = dq_time * weight + self.avg_dq_time * (1.0 - weight);
-                }
-                self.in_measurement = false;
-            }
-        }
-        if self.byte_length() >= DQ_THRESHOLD && !self.in_measurement {
-            self.in_measurement = true;
-            self.measurement_start = now;
-            self.dq_count = 0;
-        }
-        Some(packet)
-    }
-
-    /// Runs the updates that are due by `now`.
-    pub fn run_updates(&mut self, now: i64) {
-        while self.active && now - self.last_timestamp >= self.t_update {
-            self.calculate_drop_prob();
-            self.last_timestamp += self.t_update;
         }
     }
 
@@ -264,5 +189,85 @@ impl Pie {
             self.active = false;
             self.in_measurement = false;
         }
+    }
+}
+
+impl LiteralPie for Pie {
+    fn enque(&mut self, mut packet: Stored, now: i64) {
+        if self.variant.latency == Latency::Timestamps
+            && self.drop_prob == 0.0
+            && self.current_qdelay < self.qdelay_ref / 2.0
+            && self.qdelay_old < self.qdelay_ref / 2.0
+            && self.active
+        {
+            self.burst_allowance = self.max_burst;
+        }
+        if self.byte_length() + u64::from(packet.bytes) > self.tail_drop {
+            self.events.push(Event::Overflowed { seq: packet.seq });
+            self.accu_prob = 0.0;
+        } else if self.active && self.drops_early(&packet) {
+            if self.variant.ecn && self.drop_prob < self.max_ecnth && packet.ect {
+                packet.ce = true;
+                self.queue.push_back(packet);
+            } else {
+                self.drop(&packet);
+            }
+            // Departure: also after a mark.
+            self.accu_prob = 0.0;
+        } else {
+            self.queue.push_back(packet);
+        }
+        if !self.active && self.byte_length() as f64 >= self.tail_drop as f64 / 3.0 {
+            self.active = true;
+            self.qdelay_old = 0.0;
+            self.drop_prob = 0.0;
+            self.in_measurement = true;
+            self.dq_count = 0;
+            self.avg_dq_time = 0.0;
+            self.last_timestamp = now;
+            self.burst_allowance = self.max_burst;
+            self.accu_prob = 0.0;
+            self.measurement_start = now;
+        }
+        // Departure: the test for the end of congestion is in calculate_drop_prob().
+    }
+
+    fn deque(&mut self, now: i64) -> Option<Stored> {
+        let packet = self.queue.pop_front()?;
+        // Departure: the delay of an empty queue is zero.
+        if self.variant.latency == Latency::Timestamps {
+            let sojourn = Dur((now - packet.tstamp) as u64).secs();
+            self.current_qdelay = if self.queue.is_empty() { 0.0 } else { sojourn };
+        }
+        if self.in_measurement {
+            self.dq_count += u64::from(packet.bytes);
+            if self.dq_count >= DQ_THRESHOLD {
+                let dq_time = Dur((now - self.measurement_start) as u64).secs();
+                if self.avg_dq_time == 0.0 {
+                    self.avg_dq_time = dq_time;
+                } else {
+                    let weight = DQ_THRESHOLD as f64 / f64::from(1 << 16);
+                    self.avg_dq_time = dq_time * weight + self.avg_dq_time * (1.0 - weight);
+                }
+                self.in_measurement = false;
+            }
+        }
+        if self.byte_length() >= DQ_THRESHOLD && !self.in_measurement {
+            self.in_measurement = true;
+            self.measurement_start = now;
+            self.dq_count = 0;
+        }
+        Some(packet)
+    }
+
+    fn run_updates(&mut self, now: i64) {
+        while self.active && now - self.last_timestamp >= self.t_update {
+            self.calculate_drop_prob();
+            self.last_timestamp += self.t_update;
+        }
+    }
+
+    fn events(&mut self) -> &mut Vec<Event> {
+        &mut self.events
     }
 }

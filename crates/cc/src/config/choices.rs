@@ -91,6 +91,16 @@ marqueue_core::choice! {
 }
 
 marqueue_core::choice! {
+    /// The segment whose round-trip time RACK takes (RACK.rtt), of those that one acknowledgement reports.
+    pub enum RackRtt {
+        /// The one sent last (RFC 8985, section 6.2, step 2: in ascending order of xmit_ts).
+        LastSent = "last_sent",
+        /// The last in sequence of those acknowledged, without them of those sacked (Linux, tcp_rack_advance).
+        LastInSequence = "last_in_sequence",
+    }
+}
+
+marqueue_core::choice! {
     /// What ends the first slow start beside losses and echoes.
     pub enum SlowStart {
         /// Nothing (RFC 5681).

@@ -161,6 +161,8 @@ pub struct Config {
     pub growth_counts: GrowthCounts,
     /// Which round-trip times are measured.
     pub rtt_samples: RttSamples,
+    /// The segment whose round-trip time RACK takes.
+    pub rack_rtt: RackRtt,
     /// Most segments in order that one acknowledgement is sent for.
     pub ack_every: u8,
     /// The receiver acknowledges some segments at once, as Linux; never, where it does so with all.
@@ -299,7 +301,10 @@ impl From<&Params> for Config {
             window_validation: if rfc { p.window_validation } else { WindowValidation::None },
             nonvalidated_period: Dur::from_secs(p.nonvalidated_period),
             after_idle: p.after_idle,
-            initial_ssthresh: if ledbat { LEDBAT_LEAST_WINDOW } else { p.max_window.floor() },
+            initial_ssthresh: match p.initial_ssthresh {
+                _ if ledbat => LEDBAT_LEAST_WINDOW,
+                given => given.unwrap_or(p.max_window).min(p.max_window).floor(),
+            },
             max_window,
             dupthresh: p.dupthresh as u32,
             limited_transmit: p.limited_transmit,
@@ -318,6 +323,7 @@ impl From<&Params> for Config {
             probe_ack_delay: Dur::from_secs(p.probe_ack_delay.unwrap_or(p.delayed_ack)),
             growth_counts: p.growth_counts,
             rtt_samples: if rack { p.rtt_samples } else { RttSamples::Acknowledgements },
+            rack_rtt: p.rack_rtt,
             ack_every: p.ack_every as u8,
             quick_acks: p.quick_acks && p.delayed_ack > 0.0,
         }

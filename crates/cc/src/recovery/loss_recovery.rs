@@ -9,6 +9,9 @@ pub trait LossRecovery {
     /// An acknowledgement arrives; its ECN echo has been processed.
     fn on_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>);
 
+    /// An acknowledgement below SND.UNA arrives, which others have overtaken. RFC 9293, section 3.10.7.4: it can be ignored.
+    fn on_old_ack(&mut self, _core: &mut Core, _tx: &mut SendContext<'_>, _ack: &Ack<'_>) {}
+
     /// An acknowledgement up to `ack` with an ECN echo arrives, before the echo is processed. Ends a recovery or a window
     /// reduction that this acknowledgement completes, so that the echo reduces the window which that leaves.
     fn before_echo(&mut self, _core: &mut Core, _ack: u32) {}

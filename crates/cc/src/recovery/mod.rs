@@ -74,6 +74,10 @@ impl LossRecovery for AnyLossRecovery {
         each!(self, r => r.on_ack(core, tx, ack))
     }
 
+    fn on_old_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
+        each!(self, r => r.on_old_ack(core, tx, ack))
+    }
+
     fn before_echo(&mut self, core: &mut Core, ack: u32) {
         each!(self, r => r.before_echo(core, ack))
     }

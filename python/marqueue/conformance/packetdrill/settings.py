@@ -38,7 +38,7 @@ class Settings:
         Raises NotModelled for sysctls that ask for what the model has not.
         """
         if FAIR_QUEUE.search(source):
-            self.parameters["pacing"] = "window"
+            self.parameters |= {"pacing": "window", "pacing_burst": 44.0}
         for name, value in SYSCTL.findall(source):
             self._sysctl(line, name, value)
 

@@ -9,6 +9,7 @@ from marqueue.evaluation.case import MAIN, Case, Effort
 from marqueue.evaluation.tcpeval import limits
 from marqueue.evaluation.tcpeval.measures import BACKWARD, CENTRAL, COMPLETION
 from marqueue.evaluation.tcpeval.network import Central, Edge, both_ways, dumbbell, edges
+from marqueue.evaluation.tcpeval.wireless import WIRELESS, WirelessLan
 from marqueue.scenario import Scenario
 
 LOADS = {MAIN: 0.85, "60% load": 0.6, "110% load": 1.1}
@@ -61,12 +62,8 @@ LINKS = (
         (600.0, 60.0), (100.0, 30.0), back=1 / BACK,
     ),
     Link(
-        "wireless-lan", "4.4.5", "Wireless LAN",
-        "There is no model of 802.11. A link of 6 Mbit/s, the nominal rate of the draft, that "
-        "delays packets by a further 2 ms in the mean, in order, and buffers of 100 ms. The two "
-        "directions do not contend; their loads add up to the load.",
-        Central(6, 2.0, 100.0, extra={"jitter": {"mean": "2 ms", "distribution": "exponential"}}),
-        edges(100), (1000.0, 60.0), (60.0, 20.0),
+        "wireless-lan", "4.4.5", "Wireless LAN", WIRELESS,
+        WirelessLan(6, 0.0, 100.0), edges(100), (1000.0, 60.0), (60.0, 20.0),
     ),
     Link(
         "dial-up", "4.4.6", "Dial-up link",

@@ -23,6 +23,7 @@ from marqueue.evaluation.tcpeval.measures import (
 from marqueue.evaluation.tcpeval.network import (
     MBIT,
     MEAN_RTT,
+    NO_SLOW_START,
     PACKET,
     Central,
     Edge,
@@ -55,6 +56,10 @@ def _tradeoff(control: str, effort: Effort) -> Mapping[str, Scenario]:
 
 
 RAMP_UP = Central(10, 2.0, 80.0)
+GIGABIT = replace(RAMP_UP, rate=1000.0)
+"""The second capacity of 5.2 and 6.2. Its runs have millions of packets: the full form alone has
+them, with as many replications as the draft asks for at least (5.2.3)."""
+LEAST_RUNS = 3
 RAMP_LOAD = 0.5
 """Load of the background traffic (5.2.1)."""
 DELAYS = {
@@ -63,15 +68,16 @@ DELAYS = {
 }  # fmt: skip
 """Table 8: round trips of the old and the new flow, and delays of the nodes T1 to T4, ms."""
 TEST_RATE = 1000.0
-ARRIVALS = (100, 1000)
-"""Numbers of packets whose arrival is awaited: 1500 * 10^n bytes for n = 2 and 3 (5.2.3)."""
+ARRIVALS = {RAMP_UP.rate: (100, 1000), GIGABIT.rate: (100, 1000, 10_000)}
+"""By capacity the numbers of packets whose arrival is judged: 1500 * 10^n bytes for n = 2, 3 and 4
+(5.2.3)."""
 START = 20.0
 """When the old flow has left slow start, s."""
 
 
 def test_flow(name: str, path: str, **more: Any) -> dict[str, Any]:
     """An unlimited flow under test."""
-    return {"kind": "tcp", "name": name, "classes": [path], "transport": "new", **more}
+    return {"kind": "tcp", "name": name, "classes": [path], **({"transport": "new"} | more)}
 
 
 def test_nodes(delays: Sequence[float]) -> list[Edge]:
@@ -84,47 +90,77 @@ def test_nodes(delays: Sequence[float]) -> list[Edge]:
 
 
 TEST_PATHS = {"old": ("T3", "T1"), "new": ("T4", "T2")}
+RECEIVER = "edge T2"
+"""The link of the new flow's receiver, which no other packets pass."""
+TO_RECEIVER = f"{RECEIVER}/back"
+"""Its direction towards the node, by its name in records of packets."""
 
 
-def _ramp_about(old: int, new: int) -> str:
+def rate_text(central: Central) -> str:
+    """The capacity, for titles."""
+    return f"{central.rate:g} Mbit/s" if central.rate < 1000 else f"{central.rate / 1000:g} Gbit/s"
+
+
+def suffix(central: Central) -> str:
+    """What names of cases of the second capacity end with."""
+    return "" if central is RAMP_UP else "-1g"
+
+
+def forms_of(central: Central) -> tuple[Effort, ...]:
+    """The forms that have cases of a capacity."""
+    return tuple(Effort) if central is RAMP_UP else (Effort.FULL,)
+
+
+def _ramp_about(old: int, new: int, central: Central) -> str:
     return (
-        f"10 Mbit/s with a background load of 50%. A flow of {old} ms is there, one of {new} ms "
-        "begins at 20 s. Slow start is not disabled, as the draft asks, because no control has "
-        "such a setting."
+        f"{rate_text(central)} with a background load of 50%. A flow of {old} ms is there, one of "
+        f"{new} ms begins at 20 s in congestion avoidance: its slow start threshold is its initial "
+        "window, as after a loss in the first round trip. Controls without such a threshold start "
+        "as always."
     )
 
 
-def _ramp_up(old: int, new: int, control: str, effort: Effort) -> Scenario:
+def _ramp_up(old: int, new: int, central: Central, control: str, effort: Effort) -> Scenario:
     ends = [*edges(TEST_RATE), *test_nodes(DELAYS[old, new])]
     traffic = [
-        *both_ways(RAMP_LOAD, RAMP_UP, BACK),
+        *both_ways(RAMP_LOAD, central, BACK),
         test_flow("old", "old", jitter="1 s"),
-        test_flow("new flow", "new", start=f"{START:g} s", jitter="1 s"),
-    ]
+        test_flow("new flow", "new", start=f"{START:g} s", jitter="1 s",
+                  transport=f"new{NO_SLOW_START}"),
+    ]  # fmt: skip
     made = dumbbell(
-        f"Ramp-up, {old} and {new} ms", _ramp_about(old, new), control, effort, RAMP_UP, ends,
-        TEST_PATHS, traffic, seconds=(280.0, 80.0), warmup=(START, START),
+        f"Ramp-up, {old} and {new} ms, {rate_text(central)}", _ramp_about(old, new, central),
+        control, effort, central, ends, TEST_PATHS, traffic,
+        seconds=(280.0, 80.0) if central is RAMP_UP else (60.0, 60.0), warmup=(START, START),
     )  # fmt: skip
-    return traced(made)
+    return of_capacity(traced(made, RECEIVER), central)
 
 
-def traced(made: Scenario) -> Scenario:
-    """The scenario with every packet at the bottleneck recorded."""
+def of_capacity(made: Scenario, central: Central) -> Scenario:
+    """The scenario with the replications of its capacity."""
+    return made if central is RAMP_UP else made.model_copy(update={"replications": LEAST_RUNS})
+
+
+def traced(made: Scenario, name: str) -> Scenario:
+    """The scenario with every packet of a link recorded."""
     table = made.to_dict()
     for link in table["topology"]["links"]:
-        if link["name"] == "bottleneck":
+        if link["name"] == name:
             link["trace"] = True
     return Scenario.model_validate(table)
 
 
-def _ramp_case(old: int, new: int) -> Case[str]:
+def _ramp_case(old: int, new: int, central: Central) -> Case[str]:
     def runs(control: str, effort: Effort) -> Mapping[str, Scenario]:
-        return {MAIN: _ramp_up(old, new, control, effort)}
+        return {MAIN: _ramp_up(old, new, central, control, effort)}
 
-    measures = [delivery_time("new flow", packets) for packets in (10, *ARRIVALS)]
+    judged = ARRIVALS[central.rate]
+    measures = [delivery_time("new flow", packets, TO_RECEIVER) for packets in (10, *judged)]
     return Case(
-        f"ramp-up-{old}-{new}", "5.2", f"Ramp-up, {old} and {new} ms", _ramp_about(old, new), runs,
-        (*CENTRAL, *measures), lambda control: [limits.arrives(packets) for packets in ARRIVALS],
+        f"ramp-up-{old}-{new}{suffix(central)}", "5.2",
+        f"Ramp-up, {old} and {new} ms, {rate_text(central)}",
+        _ramp_about(old, new, central), runs, (*CENTRAL, *measures),
+        lambda control: [limits.arrives(packets) for packets in judged], forms=forms_of(central),
     )  # fmt: skip
 
 
@@ -223,7 +259,8 @@ def cases() -> Iterator[Case[str]]:
         ],
         baselines=_tradeoff, through=(("delay_mean", "goodput"), ("delay_mean", "loss_ratio")),
     )  # fmt: skip
-    for old, new in DELAYS:
-        yield _ramp_case(old, new)
+    for central in (RAMP_UP, GIGABIT):
+        for old, new in DELAYS:
+            yield _ramp_case(old, new, central)
     for which in TRANSIENTS:
         yield _transient_case(which)

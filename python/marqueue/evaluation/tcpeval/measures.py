@@ -118,12 +118,12 @@ def weaker(first: str, second: str) -> Measure:
                    partial(_weaker, first, second))  # fmt: skip
 
 
-def delivery_time(group: str, packets: int) -> Measure:
-    """From the start of a group's only flow until this many of its packets, all in order, left the
-    bottleneck, s; infinite if they did not (5.2.3)."""
+def delivery_time(group: str, packets: int, link: str) -> Measure:
+    """From the start of a group's only flow until this many of its packets, all in order, were
+    on a recorded link at its receiver, s; infinite if they were not (5.2.3)."""
 
     def of(run: RunData) -> Floats:
-        traced = run.packets(BOTTLENECK)
+        traced = run.packets(link)
         found = []
         for r, (flows, of_group) in enumerate(
             zip(run.result.flow_sets(group=group), run.flows_of(group), strict=True)

@@ -36,6 +36,9 @@ LEFT, RIGHT = (0.0, 12.0, 25.0), (2.0, 37.0, 75.0)
 MEAN_RTT = 100.0
 """Their mean with a central delay of 0, ms."""
 
+NO_SLOW_START = " without slow start"
+"""Ending of the name of a transport whose connections begin in congestion avoidance (5.2.2)."""
+
 
 @dataclass(frozen=True)
 class Edge:
@@ -160,7 +163,11 @@ def scenario(
     transport = {
         name + suffix: settings(which) | more
         for name, which in (("new", control), ("standard", "reno"))
-        for suffix, more in (("", {}), (" small", {"segment": f"{SMALL_SEGMENT} B"}))
+        for suffix, more in (
+            ("", {}),
+            (" small", {"segment": f"{SMALL_SEGMENT} B"}),
+            (NO_SLOW_START, {"initial_ssthresh": "10 packets"}),
+        )
     }
     used = {each.get("transport") for each in traffic}
     return from_dict(

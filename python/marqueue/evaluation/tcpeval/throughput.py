@@ -11,10 +11,15 @@ from marqueue.evaluation.tcpeval import limits
 from marqueue.evaluation.tcpeval.basic import BACK
 from marqueue.evaluation.tcpeval.latency import (
     ACCESS,
+    GIGABIT,
     RAMP_LOAD,
     RAMP_UP,
     TEST_PATHS,
     TEST_RATE,
+    forms_of,
+    of_capacity,
+    rate_text,
+    suffix,
     test_flow,
     test_nodes,
 )
@@ -66,38 +71,48 @@ FAIR_TIMES = {"seconds": (180.0, 40.0), "warmup": (20.0, 5.0)}
 """Flows begin in the first tenth of the run, which is the warm-up."""
 
 
-def _fair_about(first: int, second: int) -> str:
+def _buffers(central: Central) -> Mapping[str, float]:
+    return FAIR_BUFFERS if central is RAMP_UP else {MAIN: FAIR_BUFFERS[MAIN]}
+
+
+def _fair_about(first: int, second: int, central: Central) -> str:
+    shares = "100% (first), 25, 50 and 200%" if central is RAMP_UP else "100%"
     return (
-        f"10 Mbit/s with a background load of 50%, and two flows of {first} and {second} ms. "
-        "Buffers of 100% (first), 25, 50 and 200% of the bandwidth-delay product for 100 ms."
+        f"{rate_text(central)} with a background load of 50%, and two flows of {first} and "
+        f"{second} ms. Buffers of {shares} of the bandwidth-delay product for 100 ms."
     )
 
 
-def _fairness(first: int, second: int, control: str, effort: Effort) -> Mapping[str, Scenario]:
+def _fairness(
+    first: int, second: int, central: Central, control: str, effort: Effort
+) -> Mapping[str, Scenario]:
     begin = effort.pick(*FAIR_TIMES["warmup"])
     # Of two flows with the same round-trip time the order does not matter.
     wait = 0.0 if first == second else begin / 2
-    delays = (0.0, 0.0, first / 2 - RAMP_UP.delay, second / 2 - RAMP_UP.delay)
+    delays = (0.0, 0.0, first / 2 - central.delay, second / 2 - central.delay)
     return {
-        run: dumbbell(
-            f"Two flows of {first} and {second} ms, buffer {share:.0%}",
-            _fair_about(first, second), control, effort,
-            replace(RAMP_UP, buffer=share * MEAN_RTT),
-            [*edges(TEST_RATE), *test_nodes(delays)], TEST_PATHS,
-            [
-                *both_ways(RAMP_LOAD, RAMP_UP, BACK),
-                test_flow("first", "old", jitter=f"{begin - wait:g} s"),
-                test_flow("second", "new", start=f"{wait:g} s", jitter=f"{begin - wait:g} s"),
-            ],
-            **FAIR_TIMES,
+        run: of_capacity(
+            dumbbell(
+                f"Two flows of {first} and {second} ms, {rate_text(central)}, buffer {share:.0%}",
+                _fair_about(first, second, central), control, effort,
+                replace(central, buffer=share * MEAN_RTT),
+                [*edges(TEST_RATE), *test_nodes(delays)], TEST_PATHS,
+                [
+                    *both_ways(RAMP_LOAD, central, BACK),
+                    test_flow("first", "old", jitter=f"{begin - wait:g} s"),
+                    test_flow("second", "new", start=f"{wait:g} s", jitter=f"{begin - wait:g} s"),
+                ],
+                **FAIR_TIMES,
+            ),
+            central,
         )
-        for run, share in FAIR_BUFFERS.items()
+        for run, share in _buffers(central).items()
     }  # fmt: skip
 
 
-def _fairness_case(first: int, second: int) -> Case[str]:
+def _fairness_case(first: int, second: int, central: Central) -> Case[str]:
     def runs(control: str, effort: Effort) -> Mapping[str, Scenario]:
-        return _fairness(first, second, control, effort)
+        return _fairness(first, second, central, control, effort)
 
     equal = first == second
     name = f"equal-{first}" if equal else f"unequal-{first}-{second}"
@@ -107,8 +122,10 @@ def _fairness_case(first: int, second: int) -> Case[str]:
         ratio("second over first", "Goodput, second over first", ["second"], ["first"]),
     ]  # fmt: skip
     return Case(
-        name, "6.2", title, _fair_about(first, second), runs, (*CENTRAL, *measures),
-        lambda control: [limits.as_fair(run) for run in FAIR_BUFFERS], baselines=runs,
+        f"{name}{suffix(central)}", "6.2", f"{title}, {rate_text(central)}",
+        _fair_about(first, second, central), runs, (*CENTRAL, *measures),
+        lambda control: [limits.as_fair(run) for run in _buffers(central)], baselines=runs,
+        forms=forms_of(central),
     )  # fmt: skip
 
 
@@ -185,10 +202,11 @@ def cases() -> Iterator[Case[str]]:
         lambda control: [limits.steals_nothing(run) for run in IMPACT_LOADS], baselines=_impact,
         through=(("goodput of A", "goodput of B"),),
     )  # fmt: skip
-    for rtt in FLOWS:
-        yield _fairness_case(rtt, rtt)
-    for rtt in FLOWS[:-1]:
-        yield _fairness_case(LONGEST, rtt)
+    for central in (RAMP_UP, GIGABIT):
+        for rtt in FLOWS:
+            yield _fairness_case(rtt, rtt, central)
+        for rtt in FLOWS[:-1]:
+            yield _fairness_case(LONGEST, rtt, central)
     yield Case(
         "multiple-bottlenecks", "6.3", "Multiple bottlenecks", MULTIPLE, _multiple,
         MULTIPLE_MEASURES,

@@ -1,6 +1,7 @@
 //! Loss detection of RACK: RFC 8985, sections 6.2 and 6.3.
 
 use super::scoreboard::{Scoreboard, Transmission};
+use crate::config::RackRtt;
 use marqueue_core::{Dur, Time};
 
 /// Number of recoveries for which a reordering window that D-SACK has widened stays wide.
@@ -60,7 +61,20 @@ pub struct Detector {
     /// Of the segments that the acknowledgement being processed reports: the one sent last of those sent once, and those
     /// that were retransmitted, as RACK.xmit_ts and RACK.end_seq.
     newest: Option<(Time, u32)>,
+    /// Of the same the last in sequence: is it acknowledged, its end, and when it was sent.
+    last: Option<(bool, u32, Time)>,
     retransmitted: Vec<(Time, u32)>,
+}
+
+/// What the detector must know of an acknowledgement beside the segments that it reports.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    /// When it arrives.
+    pub now: Time,
+    /// The next segment that the receiver expects.
+    pub ack: u32,
+    /// Which of the segments tells the round-trip time.
+    pub rtt: RackRtt,
 }
 
 impl Default for Detector {
@@ -76,6 +90,7 @@ impl Default for Detector {
             persist: PERSIST,
             window: Dur::ZERO,
             newest: None,
+            last: None,
             retransmitted: Vec::new(),
         }
     }
@@ -85,29 +100,39 @@ impl Detector {
     /// Steps 1 and 3 for a segment that an acknowledgement newly reports as delivered; in ascending order of their numbers.
     /// [`Detector::finish_update`] follows.
     #[inline]
-    pub fn arrived(&mut self, seq: u32, sent: Transmission, now: Time) {
+    pub fn arrived(&mut self, seq: u32, sent: Transmission, report: Report) {
         let end = seq + 1;
         if sent.again {
             self.retransmitted.push((sent.at, end));
         } else {
-            self.min_rtt = self.min_rtt.min(now - sent.at);
+            self.min_rtt = self.min_rtt.min(report.now - sent.at);
             self.reordering_seen |= end < self.fack;
-            self.newest = self.newest.max(Some((sent.at, end)));
+            self.take(sent.at, end, report);
         }
         self.fack = self.fack.max(end);
     }
 
+    #[inline]
+    fn take(&mut self, at: Time, end: u32, report: Report) {
+        self.newest = self.newest.max(Some((at, end)));
+        self.last = self.last.max(Some((end <= report.ack, end, at)));
+    }
+
     /// Step 2 for all of them. The text takes them in ascending order of xmit_ts, so that RACK.rtt is that of the segment
-    /// sent last. Retransmissions are left out that the acknowledgement may not be for: by the time passed, or, as
-    /// `earlier` tells of the time of a transmission, by the timestamp.
-    pub fn finish_update(&mut self, now: Time, earlier: impl Fn(Time) -> bool) {
-        for (at, end) in self.retransmitted.drain(..) {
+    /// sent last; Linux in the order of its queue, the sacked ones first. Retransmissions are left out that the
+    /// acknowledgement may not be for: by the time passed, or, as `earlier` tells of the time of a transmission, by the
+    /// timestamp.
+    pub fn finish_update(&mut self, report: Report, earlier: impl Fn(Time) -> bool) {
+        let now = report.now;
+        let mut retransmitted = std::mem::take(&mut self.retransmitted);
+        for (at, end) in retransmitted.drain(..) {
             if !earlier(at) && now - at >= self.min_rtt {
-                self.newest = self.newest.max(Some((at, end)));
+                self.take(at, end, report);
             }
         }
-        if let Some(newest) = self.newest.take() {
-            self.rtt = now - newest.0;
+        self.retransmitted = retransmitted;
+        if let (Some(newest), Some(last)) = (self.newest.take(), self.last.take()) {
+            self.rtt = now - if report.rtt == RackRtt::LastSent { newest.0 } else { last.2 };
             self.latest = self.latest.max(newest);
         }
     }

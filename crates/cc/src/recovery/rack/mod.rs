@@ -27,7 +27,7 @@ use crate::config::{GrowthCounts, Reduction, RttSamples};
 use crate::core::{Core, LastCut, SendContext};
 use crate::path_model::RepairPhase;
 use crate::segment::Ack;
-use detector::{Detector, ReorderingInputs};
+use detector::{Detector, ReorderingInputs, Report};
 use marqueue_core::{Dur, Time};
 use probe::Probe;
 use rtt_sample::RttSample;
@@ -143,14 +143,16 @@ impl Rack {
     /// delivered.
     fn update_scoreboard(&mut self, core: &mut Core, tx: &SendContext<'_>, ack: &Ack<'_>) -> u32 {
         let Rack { scoreboard, detector, .. } = self;
+        let una = core.una;
         let mut delivery = core.delivery();
         let mut delivered = 0;
         let mut sample = RttSample::default();
+        let report = Report { now: tx.now, ack: ack.ack, rtt: tx.config.rack_rtt };
         while let Some((seq, sent, news)) = scoreboard.pop_acknowledged(ack.ack) {
             sample.acknowledged(&sent, news);
             if news {
                 delivered += 1;
-                detector.arrived(seq, sent, tx.now);
+                detector.arrived(seq, sent, report);
                 if let Some(delivery) = &mut delivery {
                     delivery.arrived(seq, tx.now);
                 }
@@ -159,12 +161,12 @@ impl Rack {
         scoreboard.trim(ack.ack);
         // From below: the first block is the latest, and what lies below it has not come late if the
         // acknowledgement that should have told of it was lost.
-        let mut from = ack.ack;
+        let mut from = ack.ack.max(una);
         while let Some(&(start, end)) = ack.sack.iter().filter(|b| b.1 > from).min_by_key(|b| b.0) {
             scoreboard.sack(start.max(from), end, |seq, sent| {
                 sample.sacked(&sent);
                 delivered += 1;
-                detector.arrived(seq, sent, tx.now);
+                detector.arrived(seq, sent, report);
                 if let Some(delivery) = &mut delivery {
                     delivery.arrived(seq, tx.now);
                 }
@@ -174,11 +176,11 @@ impl Rack {
         if let Some(delivery) = &mut delivery {
             delivery.forget_below(ack.ack);
         }
-        detector.finish_update(tx.now, |sent| {
+        detector.finish_update(report, |sent| {
             ack.echo.is_some_and(|echo| tx.config.timestamp(sent).wrapping_sub(echo) as i32 > 0)
         });
-        if tx.config.rtt_samples == RttSamples::Segments {
-            let echoed = ack.echo.filter(|_| ack.ack > core.una).map(|echo| tx.config.sent_at(echo, tx.now));
+        if tx.config.rtt_samples == RttSamples::Segments && ack.ack >= una {
+            let echoed = ack.echo.filter(|_| ack.ack > una).map(|echo| tx.config.sent_at(echo, tx.now));
             if let Some(sent) = sample.sent().or(echoed) {
                 core.measure_segment(tx, sent);
             }
@@ -277,6 +279,15 @@ impl Rack {
         matches!(self.phase, Phase::Fast | Phase::Timeout)
     }
 
+    /// The segments that a D-SACK reports.
+    fn read_dsack(&mut self, core: &mut Core, tx: &SendContext<'_>, ack: &Ack<'_>) -> Option<Range<u32>> {
+        let dsack = spurious::dsack(ack);
+        if let Some(dsack) = dsack.as_ref().filter(|_| tx.config.by_model) {
+            self.undo_if_spurious(core, dsack);
+        }
+        dsack
+    }
+
     /// A model of the path takes back what a spurious recovery has done, which ends with that.
     fn undo_if_spurious(&mut self, core: &mut Core, dsack: &Range<u32>) {
         if self.spurious.is_spurious(dsack.end - dsack.start) {
@@ -320,10 +331,7 @@ impl LossRecovery for Rack {
             return self.fill(core, tx);
         }
         self.begin_cwr(core, tx);
-        let dsack = spurious::dsack(ack);
-        if let Some(dsack) = dsack.as_ref().filter(|_| tx.config.by_model) {
-            self.undo_if_spurious(core, dsack);
-        }
+        let dsack = self.read_dsack(core, tx, ack);
         if self.probe.on_ack(core, ack, dsack.as_ref().map(|d| d.start)) {
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.last_cut = LastCut::Repaired;
@@ -333,6 +341,21 @@ impl LossRecovery for Rack {
         let recovered = advances && self.on_new_ack(core, tx, ack, delivered);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
         let begun = self.detect(core, tx, AckSummary { dsack: dsack.is_some(), recovered, progress });
+        if tx.config.by_model {
+            core.follow_model(tx, self.repair_phase());
+        }
+        self.repair_and_fill(core, tx, begun);
+    }
+
+    /// Linux (tcp_ack, old_ack) and step 1 of RFC 8985, section 6.2, which takes any acknowledgement that reports segments.
+    fn on_old_ack(&mut self, core: &mut Core, tx: &mut SendContext<'_>, ack: &Ack<'_>) {
+        let dsack = self.read_dsack(core, tx, ack).is_some();
+        let delivered = self.update_scoreboard(core, tx, ack);
+        if delivered == 0 && !dsack {
+            return;
+        }
+        let progress = Progress { delivered, in_flight: 0, safe: false };
+        let begun = self.detect(core, tx, AckSummary { dsack, recovered: false, progress });
         if tx.config.by_model {
             core.follow_model(tx, self.repair_phase());
         }
