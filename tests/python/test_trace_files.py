@@ -160,6 +160,34 @@ def test_state_is_slow_start_until_the_window_reaches_the_threshold(first: Recor
     assert then["data"] == {"old": "slow_start", "new": "congestion_avoidance"}
 
 
+QUIC = """
+[[traffic]]
+name = "quic"
+kind = "quic"
+trace = true
+"""
+
+
+def test_the_qlog_of_a_quic_flow_has_datagrams_and_what_quinn_tells():
+    traffic = SCENARIO.index("[[traffic]]")
+    result = run(from_toml(SCENARIO[:traffic] + QUIC, ["replications=1", "duration=3 s"]))
+    found = records(qlog(Choice(result), 0))
+    assert found[0]["trace"]["vantage_point"]["type"] == "server"
+    packets = rows_where(table(result, "trace"), "link", Choice(result).route(0)[0][0])
+    sent = [e for e in found if e.get("name") == "quic:udp_datagrams_sent"]
+    sizes = rows_where(packets, "kind", "arrive")["bytes"].to_pylist()
+    assert [e["data"]["raw"][0]["length"] for e in sent] == [size - 28 for size in sizes]
+    assert {e["data"]["ecn"][0] for e in sent} == {"ECT(0)"}
+    tcp = table(result, "tcp")
+    metrics = [e["data"] for e in found if e.get("name") == "quic:recovery_metrics_updated"]
+    windows = [each["congestion_window"] for each in metrics if "congestion_window" in each]
+    assert windows[0] == 12000
+    assert windows[-1] == round(tcp["cwnd"].to_pylist()[-1] * 1168)
+    assert not any({"latest_rtt", "rto"} & each.keys() for each in metrics)
+    states = [e["data"]["new"] for e in found if "congestion_state" in e.get("name", "")]
+    assert states[:2] == ["slow_start", "congestion_avoidance"]
+
+
 def test_without_access_links_a_qlog_has_what_the_sender_computes():
     untraced = SCENARIO.replace('access = { rate = "100 Mbit/s", trace = true }', "")
     found = records(qlog(Choice(run(from_toml(untraced))), 1))
@@ -273,5 +301,5 @@ def test_a_trace_of_nothing_is_refused_before_the_run(tmp_path: Path):
     (tmp_path / "plain.toml").write_text(SCENARIO.replace("trace = true", "trace = false"))
     refused = command(tmp_path, "run", "plain.toml", "--out", "r", "--trace", "qlog")
     assert refused.returncode == 2
-    assert "qlog: nothing is traced, expected trace = true on TCP traffic" in refused.stderr
+    assert "qlog: nothing is traced, expected trace = true on TCP or QUIC traffic" in refused.stderr
     assert not (tmp_path / "r").exists()

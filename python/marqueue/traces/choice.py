@@ -25,7 +25,7 @@ class Choice:
     replication: int = 0
     """Counted from 0."""
     flows: tuple[int, ...] = ()
-    """Rows of flows; all traced TCP flows if empty."""
+    """Rows of flows; all traced flows if empty."""
     links: tuple[str, ...] = ()
     """Names of links; all traced links if empty."""
     begin: float = 0.0
@@ -41,7 +41,7 @@ class Choice:
             raise RunError(
                 f"from {self.begin:g} s to {self.end:g} s, expected an end after the begin"
             )
-        _known("flow", self.flows, self._all_flows, "trace = true on TCP traffic")
+        _known("flow", self.flows, self._all_flows, "trace = true on TCP or QUIC traffic")
         _known("link", self.links, self._all_links, "trace = true on a link")
 
     @cached_property
@@ -107,6 +107,10 @@ class Choice:
         """The group of traffic to which a flow belongs."""
         return str(self._flow_rows[flow]["group"])
 
+    def kind(self, flow: int) -> str:
+        """The kind of a flow, as the table of flows has it."""
+        return str(self._flow_rows[flow]["kind"])
+
     def label(self, flow: int) -> str:
         """How a flow is called: its number and its group."""
         return f"flow {flow} ({self.group(flow)})"
@@ -132,7 +136,7 @@ class Choice:
 
 def nothing_traced(name: str) -> RunError:
     """The error for a trace that would be empty: ``name`` is its format."""
-    what = "TCP traffic" if name == "qlog" else "a link or on TCP traffic"
+    what = "TCP or QUIC traffic" if name == "qlog" else "a link or on TCP or QUIC traffic"
     return RunError(
         f"{name}: nothing is traced, expected trace = true on {what} "
         "(such as --set traffic.NAME.trace=true for marqueue run)"

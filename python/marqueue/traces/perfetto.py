@@ -3,8 +3,8 @@
 - A track for each traced link has a slice for each packet in transmission, instants for marks and
   drops, and counters: packets waiting and sojourn time by packet; the sampled series of the link
   and the variables of its AQM.
-- A track for each traced TCP flow has counters of its window, ssthresh, round-trip times and
-  retransmission timeout.
+- A track for each traced TCP or QUIC flow has counters of its window, ssthresh, round-trip times
+  and retransmission timeout.
 
 Times are ns since the start of the run. The library ``perfetto`` has the definitions of the format
 and writes it.
@@ -119,8 +119,8 @@ def _flow(writer: _Writer, choice: Choice, flow: int) -> None:
         values = rows[name].to_numpy().astype(float)
         present = ~np.isnan(values)
         if name == "ssthresh" and values.size:
-            # Before the first reduction it is the largest possible window, beside which nothing
-            # else of the curve can be seen.
+            # Before the first reduction it is the largest possible window, or infinite, beside
+            # which nothing else of the curve can be seen.
             present &= np.minimum.accumulate(values) < values[0]
         changed = np.concatenate([[True], values[present][1:] != values[present][:-1]])
         if present.any():

@@ -1,4 +1,5 @@
-"""TCP flows as qlog: draft-ietf-quic-qlog-main-schema-14, draft-ietf-quic-qlog-quic-events-13.
+"""Flows of TCP and QUIC as qlog: draft-ietf-quic-qlog-main-schema-14,
+draft-ietf-quic-qlog-quic-events-13.
 
 A file describes one flow as its sender sees it, in the streamable form of the format (QlogFileSeq:
 JSON text sequences, RFC 7464), so that tools for QUIC show a flow of TCP. Events and their fields
@@ -13,20 +14,29 @@ are those of the drafts; what TCP has and QUIC has not is mapped thus:
 - ``packet_lost``: at the time of the retransmission, because TCP has no earlier event.
 - ``congestion_state_updated``: ``slow_start`` below ssthresh, ``congestion_avoidance`` from it on.
 - ``simulation:marker``: a mark or a drop at a traced link, which no sender can see.
+
+A QUIC flow has its datagrams as ``udp_datagrams_sent`` and ``udp_datagrams_received``: tables of
+packets do not say which QUIC packets and frames are in a datagram. Its metrics are the windows and
+the smoothed round-trip time, the only one that quinn tells.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any
 
 from marqueue.results.labels import group_names
 from marqueue.traces.choice import Choice
-from marqueue.traces.sender import AtLink, Metrics, Received, Sent, events
+from marqueue.traces.sender import AtLink, Datagram, Metrics, Received, Sent, events
 
 SUFFIX = ".sqlog"
 """Of JSON text sequences (main schema, section on file extensions)."""
+QUIC_OVERHEAD, UDP_HEADER = 60, 28
+"""Bytes of a full packet of a QUIC flow that are not data, and those of UDP and IP, as
+``crates/sim/src/quic_plan.rs`` has them."""
 SCHEMAS = ("urn:ietf:params:qlog:events:quic-13", "urn:ietf:params:qlog:events:simulation")
 Record = dict[str, Any]
 
@@ -39,7 +49,8 @@ def file_name(flow: int) -> str:
 def qlog(choice: Choice, flow: int) -> bytes:
     """The file of a flow. Raises RunError if it would have too many events."""
     choice.check_size(each for each in (choice.tcp, choice.packets) if each is not None)
-    records = [_header(choice, flow), *_records(choice, flow)]
+    sender = _sender(choice, flow)
+    records = [_header(choice, flow, sender), *_records(choice, flow, sender)]
     # RFC 7464: a record separator before each text, and a line feed behind it.
     return b"".join(
         b"\x1e" + json.dumps(each, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
@@ -47,42 +58,85 @@ def qlog(choice: Choice, flow: int) -> bytes:
     )
 
 
-def _header(choice: Choice, flow: int) -> Record:
+@dataclass(frozen=True)
+class _Sender:
+    """What a file says of the sender of a flow."""
+
+    protocol: str
+    vantage: str
+    """Its end of the connection, as qlog names it."""
+    control: str
+    window_unit: int
+    """Bytes of a packet of its windows."""
+    parameters: Record
+    """Of ``recovery_parameters_set``."""
+    metrics: Mapping[str, str]
+    """The fields of ``recovery_metrics_updated``, by columns of the table."""
+
+
+_WINDOWS = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
+_TCP_METRICS = _WINDOWS | {"rtt": "latest_rtt", "srtt": "smoothed_rtt", "rto": "rto"}
+_QUIC_METRICS = _WINDOWS | {"srtt": "smoothed_rtt"}
+
+
+def _sender(choice: Choice, flow: int) -> _Sender:
+    result = choice.result
+    names = group_names(result.scenario, result.plan)
+    entry = result.plan["traffic"][names.index(choice.group(flow))]
+    [(kind, settings)] = entry["kind"].items()
+    if kind == "quic":
+        return _Sender(
+            protocol="QUIC of quinn-proto",
+            vantage="server",
+            control=settings["control"],
+            window_unit=settings["packet"] - QUIC_OVERHEAD,
+            parameters={"max_datagram_size": settings["packet"] - UDP_HEADER},
+            metrics=_QUIC_METRICS,
+        )
+    transport = list(result.provenance.transports)[settings["transport"]]
+    tcp = result.provenance.transports[transport]["values"]
+    segment = int(float(tcp["segment"]))
+    return _Sender(
+        protocol="TCP",
+        vantage="client",
+        control=str(tcp["control"]),
+        window_unit=segment,
+        parameters={
+            "timer_granularity": max(1, round(1e3 * float(tcp["granularity"]))),
+            "max_datagram_size": segment,
+            "initial_congestion_window": round(segment * float(tcp["initial_window"])),
+        },
+        metrics=_TCP_METRICS,
+    )
+
+
+def _header(choice: Choice, flow: int, sender: _Sender) -> Record:
     provenance = choice.result.provenance
     return {
         "file_schema": "urn:ietf:params:qlog:file:sequential",
         "serialization_format": "application/qlog+json-seq",
         "title": f"{choice.result.name}: {choice.label(flow)}",
         "description": f"marqueue {provenance.version}, seed {provenance.seed}, replication "
-        f"{choice.replication}; TCP in a simulation",
+        f"{choice.replication}; {sender.protocol} in a simulation",
         "trace": {
             "common_fields": {
                 "time_format": "relative_to_epoch",
                 "reference_time": {"clock_type": "monotonic", "epoch": "unknown"},
             },
-            "vantage_point": {"name": choice.label(flow), "type": "client"},
+            "vantage_point": {"name": choice.label(flow), "type": sender.vantage},
             "event_schemas": list(SCHEMAS),
         },
     }
 
 
-def _records(choice: Choice, flow: int) -> Iterator[Record]:
-    tcp = _tcp(choice, flow)
-    segment = int(float(tcp["segment"]))
+def _records(choice: Choice, flow: int, sender: _Sender) -> Iterator[Record]:
+    segment = sender.window_unit
     yield _event(
         choice.start(flow),
         "simulation:scenario",
-        {"name": choice.result.name, "details": {"control": str(tcp["control"])}},
+        {"name": choice.result.name, "details": {"control": sender.control}},
     )
-    yield _event(
-        choice.start(flow),
-        "quic:recovery_parameters_set",
-        {
-            "timer_granularity": max(1, round(1e3 * float(tcp["granularity"]))),
-            "max_datagram_size": segment,
-            "initial_congestion_window": round(segment * float(tcp["initial_window"])),
-        },
-    )
+    yield _event(choice.start(flow), "quic:recovery_parameters_set", sender.parameters)
     state = _State()
     for each in events(choice, flow):
         match each:
@@ -95,8 +149,12 @@ def _records(choice: Choice, flow: int) -> Iterator[Record]:
                     "quic:recovery_metrics_updated",
                     {"bytes_in_flight": each.in_flight},
                 )
+            case Datagram():
+                yield _datagram(each)
             case Metrics():
-                yield _event(each.t, "quic:recovery_metrics_updated", _metrics(each, segment))
+                metrics = _metrics(each, sender)
+                if metrics:
+                    yield _event(each.t, "quic:recovery_metrics_updated", metrics)
                 changed = state.update(each)
                 if changed is not None:
                     yield _event(each.t, "quic:congestion_state_updated", changed)
@@ -107,23 +165,6 @@ def _records(choice: Choice, flow: int) -> Iterator[Record]:
                     "simulation:marker",
                     {"type": each.kind, "message": f"{each.link}: packet {each.seq}{reason}"},
                 )
-
-
-def _tcp(choice: Choice, flow: int) -> Mapping[str, Any]:
-    """The effective parameters of a flow's TCP."""
-    result = choice.result
-    group = choice.group(flow)
-    entry = next(
-        each
-        for each, name in zip(
-            result.plan["traffic"], group_names(result.scenario, result.plan), strict=True
-        )
-        if name == group
-    )
-    [settings] = entry["kind"].values()
-    names = list(result.provenance.transports)
-    values: Mapping[str, Any] = result.provenance.transports[names[settings["transport"]]]["values"]
-    return values
 
 
 def _event(t: float, name: str, data: Record, **beside: object) -> Record:
@@ -162,12 +203,24 @@ def _received(each: Received) -> Record:
     return _event(each.t, "quic:packet_received", data, **({"ece": True} if each.ece else {}))
 
 
-def _metrics(each: Metrics, segment: int) -> Record:
-    windows = {"cwnd": "congestion_window", "ssthresh": "ssthresh"}
-    times = {"rtt": "latest_rtt", "srtt": "smoothed_rtt", "rto": "rto"}
-    of = each.values
-    return {windows[name]: round(of[name] * segment) for name in windows if name in of} | {
-        times[name]: round(1e3 * of[name], 6) for name in times if name in of
+_ECN = {"not-ect": "Not-ECT", "ect": "ECT(0)", "ect1": "ECT(1)", "ce": "CE"}
+"""The names of ECN fields in quic-events, by those of the table of packets."""
+
+
+def _datagram(each: Datagram) -> Record:
+    # Lengths of datagrams are those of UDP's payload.
+    data = {"count": 1, "raw": [{"length": each.bytes - UDP_HEADER}], "ecn": [_ECN[each.ecn]]}
+    return _event(each.t, f"quic:udp_datagrams_{each.direction}", data)
+
+
+def _metrics(each: Metrics, sender: _Sender) -> Record:
+    return {
+        field: round(each.values[name] * sender.window_unit)
+        if name in _WINDOWS
+        else round(1e3 * each.values[name], 6)
+        for name, field in sender.metrics.items()
+        # Without a limit yet, ssthresh is infinite, which JSON cannot say.
+        if isfinite(each.values.get(name, inf))
     }
 
 

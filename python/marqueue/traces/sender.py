@@ -1,15 +1,16 @@
-"""What the sender of a TCP flow sends, receives and computes, from the tables of a result.
+"""What the sender of a flow sends, receives and computes, from the tables of a result.
 
 Packets are numbered as QUIC numbers them: each transmission has a number of its own, a
 retransmission too, so that a tool can tell which of them an acknowledgement is for. TCP's
-acknowledgements name data, not transmissions: they are taken to be for the latest one.
+acknowledgements name data, not transmissions: they are taken to be for the latest one. What is in
+the datagrams of a QUIC flow is not in the tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +52,17 @@ class Received:
 
 
 @dataclass(frozen=True)
+class Datagram:
+    """A datagram of a QUIC flow leaves the sender, or arrives at it."""
+
+    t: float
+    direction: Literal["sent", "received"]
+    bytes: int
+    """On the wire."""
+    ecn: str
+
+
+@dataclass(frozen=True)
 class Metrics:
     """The values of the sender's variables that changed."""
 
@@ -70,7 +82,7 @@ class AtLink:
     reason: str
 
 
-Event = Sent | Received | Metrics | AtLink
+Event = Sent | Received | Datagram | Metrics | AtLink
 
 METRICS = ("cwnd", "ssthresh", "rtt", "srtt", "rto")
 
@@ -113,7 +125,7 @@ def _at_links(choice: Choice, flow: int) -> Iterator[AtLink]:
                 yield AtLink(row["t"], kind, link, row["seq"], row["reason"])
 
 
-def _packets(choice: Choice, flow: int) -> list[Sent | Received]:
+def _packets(choice: Choice, flow: int) -> list[Sent | Received | Datagram]:
     if choice.packets is None:
         return []
     forward, reverse = choice.route(flow)
@@ -131,6 +143,12 @@ def _packets(choice: Choice, flow: int) -> list[Sent | Received]:
         + [(row["t"], 1, row) for row in data.to_pylist()],
         key=lambda each: each[:2],
     )
+    if choice.kind(flow) == "quic":
+        return [
+            Datagram(t, "received" if kind == 0 else "sent", row["bytes"], row["ecn"])
+            for t, kind, row in merged
+            if t < choice.end
+        ]
     scoreboard = _Scoreboard()
     return [
         scoreboard.receive(t, row) if kind == 0 else scoreboard.send(t, row)
