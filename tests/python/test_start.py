@@ -53,12 +53,21 @@ def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
     assert not {"matplotlib", "scipy", "polars", "jinja2"} & loaded("run", "--help")
 
 
-def test_the_metadata_of_packages_are_there_once_something_asks_for_them() -> None:
-    program = """
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "import importlib.metadata; metadata = importlib.metadata",
+        "import importlib.metadata as metadata",
+        "from importlib import metadata",
+    ],
+)
+def test_the_metadata_of_packages_are_there_once_something_asks_for_them(asked: str) -> None:
+    program = f"""
 from marqueue.cli.process import start_light
 start_light()
-from importlib import metadata
+{asked}
 from importlib.metadata import entry_points
+assert issubclass(metadata.PackageNotFoundError, ImportError)
 print(metadata.version("numpy"), len(entry_points(group="console_scripts")))
 """
     done = subprocess.run(

@@ -3,13 +3,13 @@
 import atexit
 import errno
 import gc
+import importlib
 import os
 import resource
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -41,7 +41,8 @@ def start_light() -> None:
     # pydantic looks for plugins among all installed packages.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     sys.meta_path.insert(0, _WithoutPandas())
-    sys.modules.setdefault(METADATA, _MetadataLater(METADATA))
+    if METADATA not in sys.modules:
+        sys.modules[METADATA] = importlib.metadata = _MetadataLater(METADATA)
 
 
 class _WithoutPandas(MetaPathFinder, Loader):
@@ -84,7 +85,7 @@ def _metadata() -> Any:
     """The module itself, which takes its own place."""
     if isinstance(sys.modules.get(METADATA), _MetadataLater):
         del sys.modules[METADATA]
-    return import_module(METADATA)
+    return importlib.import_module(METADATA)
 
 
 def run_to_end(command: Callable[[], object]) -> int:
