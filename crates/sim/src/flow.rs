@@ -6,10 +6,11 @@ use crate::result::FlowTable;
 use crate::traffic::Writer;
 use marqueue_cc::{media, rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
-use marqueue_core::{Ecn, Head, Time};
+use marqueue_core::{Bytes, Dur, Ecn, Head, Time};
 use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
 use std::slice::from_ref;
+use std::sync::Arc;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
@@ -81,8 +82,8 @@ impl Flow {
 pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
-    /// Constant-rate UDP.
-    Cbr(Box<Cbr>),
+    /// UDP that nothing controls.
+    Udp(Box<Udp>),
     /// Rate-based.
     RateBased(Box<RateBased>),
     /// Real-time media.
@@ -120,17 +121,48 @@ impl Tcp {
     }
 }
 
-/// A constant-rate source.
+/// A UDP sender that nothing controls.
 #[derive(Debug)]
-pub struct Cbr {
-    /// Computes the spacing of packets.
-    pub spacing: Transmitter,
-    /// Size on the wire.
-    pub bytes: u32,
+pub struct Udp {
+    /// What it sends, and when.
+    pub source: UdpSource,
     /// Packets sent.
     pub sent: u64,
     /// When it stops.
     pub stop: Time,
+}
+
+/// What a UDP sender sends.
+#[derive(Debug)]
+pub enum UdpSource {
+    /// Packets of one size at a constant rate.
+    Constant {
+        /// Computes the spacing of packets.
+        spacing: Transmitter,
+        /// Size on the wire.
+        bytes: u32,
+    },
+    /// The packets of a recording.
+    Recorded {
+        /// Time after the start and size on the wire, in order of time.
+        packets: Arc<[(Dur, Bytes)]>,
+        /// The start.
+        began: Time,
+    },
+}
+
+impl UdpSource {
+    /// Size of packet number `sent`, which is due at `now`, and when the next one is; `None` after the last.
+    pub fn packet(&mut self, sent: u64, now: Time) -> Option<(u32, Time)> {
+        match self {
+            UdpSource::Constant { spacing, bytes } => Some((*bytes, now + spacing.transmit(*bytes))),
+            UdpSource::Recorded { packets, began } => {
+                let (_, size) = packets.get(sent as usize)?;
+                let next = packets.get(sent as usize + 1).map_or(Time::NEVER, |(after, _)| *began + *after);
+                Some((size.0 as u32, next))
+            }
+        }
+    }
 }
 
 /// The two ends of a rate-based flow.
@@ -230,7 +262,7 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.timeouts[row] = counts.timeouts;
             table.ecn_cuts[row] = counts.ecn_cuts;
         }
-        FlowKind::Cbr(cbr) => table.sent[row] = cbr.sent,
+        FlowKind::Udp(udp) => table.sent[row] = udp.sent,
         FlowKind::RateBased(rate_based) => {
             let counts = rate_based.sender.counts;
             table.sent[row] = u64::from(counts.sent);

@@ -112,7 +112,10 @@ pub fn obstacle(plan: &Plan) -> Option<OneThread> {
         TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } => Some(OneThread::FlowsEnd),
         TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
         TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
-        TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => None,
+        TrafficKind::Cbr { .. }
+        | TrafficKind::Recorded { .. }
+        | TrafficKind::Paced { .. }
+        | TrafficKind::Packets { .. } => None,
     })
 }
 
@@ -342,6 +345,7 @@ fn loads(plan: &Plan) -> Vec<f64> {
         match traffic.kind {
             TrafficKind::Tcp { route, count, .. }
             | TrafficKind::Cbr { route, count, .. }
+            | TrafficKind::Recorded { route, count, .. }
             | TrafficKind::Paced { route, count, .. } => loads[route] += f64::from(count),
             TrafficKind::Packets { route, .. } => loads[route] += 1.0,
             TrafficKind::Poisson { .. } | TrafficKind::Quic(_) | TrafficKind::Media(_) => {}

@@ -56,9 +56,10 @@ impl Plan {
     /// Number of flows that exist from the start.
     pub fn initial_flows(&self) -> u64 {
         let flows = |t: &TrafficPlan| match t.kind {
-            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
-                u64::from(count)
-            }
+            TrafficKind::Tcp { count, .. }
+            | TrafficKind::Cbr { count, .. }
+            | TrafficKind::Recorded { count, .. }
+            | TrafficKind::Paced { count, .. } => u64::from(count),
             TrafficKind::Quic(QuicPlan { count, .. }) | TrafficKind::Media(MediaPlan { count, .. }) => u64::from(count),
             TrafficKind::Packets { .. } => 1,
             TrafficKind::Poisson { .. } => 0,
@@ -341,6 +342,24 @@ pub enum TrafficKind {
         #[serde(default)]
         ecn: EcnField,
     },
+    /// `count` UDP flows that each send the packets of a recording.
+    Recorded {
+        /// Index into [`Plan::routes`].
+        route: usize,
+        /// Number of flows.
+        count: u32,
+        /// Time after the start and size on the wire of each packet, in order of time.
+        packets: Vec<(Dur, Bytes)>,
+        /// When the first may start.
+        start: Time,
+        /// Time over which starts are spread.
+        jitter: Dur,
+        /// When they stop.
+        stop: Option<Time>,
+        /// ECN field of their packets.
+        #[serde(default)]
+        ecn: EcnField,
+    },
     /// `count` rate-based flows. The name of this variant is that of the plan's JSON.
     Paced {
         /// The rate law and its parameters.
@@ -394,7 +413,9 @@ impl TrafficKind {
     /// The ECN field of packets whose sender has no congestion control. Other senders set it for each packet.
     pub fn ecn(&self) -> Ecn {
         match self {
-            TrafficKind::Cbr { ecn, .. } | TrafficKind::Packets { ecn, .. } => (*ecn).into(),
+            TrafficKind::Cbr { ecn, .. } | TrafficKind::Recorded { ecn, .. } | TrafficKind::Packets { ecn, .. } => {
+                (*ecn).into()
+            }
             TrafficKind::Tcp { .. }
             | TrafficKind::Poisson { .. }
             | TrafficKind::Paced { .. }

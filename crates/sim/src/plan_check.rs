@@ -299,6 +299,16 @@ fn check_traffic(plan: &Plan, kind: &TrafficKind) -> Result<(), ParamError> {
             check_rate(*rate, "rate")?;
             packet_size(packet)
         }
+        TrafficKind::Recorded { route, packets, .. } => {
+            route_exists(route)?;
+            expect(!packets.is_empty(), "packets", "got none, expected at least one packet")?;
+            for (index, (after, size)) in packets.iter().enumerate() {
+                packet_size(size).map_err(|e| ParamError::new(format!("packets[{index}]"), e.message))?;
+                let in_order = index == 0 || packets[index - 1].0 <= *after;
+                expect(in_order, &format!("packets[{index}]"), "got a time before that of the last packet")?;
+            }
+            Ok(())
+        }
         TrafficKind::Paced { control, route, rate, packet, .. } => {
             let law = AnyRateLaw::build(control, *packet).map_err(|e| e.within("control"))?;
             route_returns(route)?;

@@ -183,6 +183,7 @@ fn has_external(plan: &Plan) -> Vec<bool> {
             }
             TrafficKind::Quic(quic) => external[quic.route] = true,
             TrafficKind::Cbr { .. }
+            | TrafficKind::Recorded { .. }
             | TrafficKind::Paced { .. }
             | TrafficKind::Packets { .. }
             | TrafficKind::Media(_) => {}
@@ -208,7 +209,10 @@ fn acks_at_once(plan: &Plan, configs: &[Config]) -> Vec<bool> {
             }
             TrafficKind::Quic(quic) => at_once[quic.route] = false,
             TrafficKind::Media(media) => at_once[media.route] = false,
-            TrafficKind::Cbr { .. } | TrafficKind::Paced { .. } | TrafficKind::Packets { .. } => {}
+            TrafficKind::Cbr { .. }
+            | TrafficKind::Recorded { .. }
+            | TrafficKind::Paced { .. }
+            | TrafficKind::Packets { .. } => {}
         }
     }
     at_once

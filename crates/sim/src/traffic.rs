@@ -97,6 +97,7 @@ impl Arrivals {
             }
             TrafficKind::Tcp { .. }
             | TrafficKind::Cbr { .. }
+            | TrafficKind::Recorded { .. }
             | TrafficKind::Paced { .. }
             | TrafficKind::Quic(_)
             | TrafficKind::Media(_) => return None,

@@ -135,6 +135,9 @@ pub fn check(plan: &Plan) -> Result<(), ParamError> {
             TrafficKind::Cbr { packet, .. } | TrafficKind::Paced { packet, .. } => packet.0,
             TrafficKind::Packets { packet, size: SizeLaw::Constant, .. } => packet.0,
             TrafficKind::Media(media) => media.packet.0,
+            TrafficKind::Recorded { packets, .. } => {
+                packets.iter().map(|(_, size)| size.0).find(|size| !SIZES.contains(size)).unwrap_or(*SIZES.start())
+            }
             TrafficKind::Packets { .. } => {
                 let message = "got random sizes, expected constant ones beside the qdisc of a kernel";
                 return Err(ParamError::new(format!("traffic[{index}].size"), message));

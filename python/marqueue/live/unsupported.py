@@ -11,7 +11,7 @@ from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.live.flows import LARGEST, LAWS, LONGER, UDP
 from marqueue.live.requirements import LEAST6
 from marqueue.scenario import Scenario
-from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Quic, Tcp
+from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Quic, Recorded, Tcp
 
 #: Limit for flows without an end: each has a sender and a receiver process.
 MOST_PROCESSES = 100
@@ -50,7 +50,7 @@ def _in_network(scenario: Scenario, plan: Mapping[str, Any]) -> Iterator[Problem
 def _in_traffic(scenario: Scenario, plan: Mapping[str, Any], ipv6: bool) -> Iterator[Problem]:
     for i, table in enumerate(scenario.traffic):
         path = f"traffic.{i}"
-        if isinstance(table, Quic | Media):
+        if isinstance(table, Quic | Media | Recorded):
             message = f"got {show(table.kind)}, expected another kind: it is simulated only"
             yield Problem(f"{path}.kind", message)
         if isinstance(table, Tcp):

@@ -26,6 +26,7 @@ from marqueue.scenario.impairments import impairment_tables
 from marqueue.scenario.medium import medium_text
 from marqueue.scenario.parameters import Declaration, aqms, tcp_declarations
 from marqueue.scenario.program import DIGEST, known_declarations
+from marqueue.scenario.recording import KEY as RECORDED
 from marqueue.units import CLOCK, CYCLES, DENSITY, RATE, TIME
 
 #: Fields of the provenance in the report. Machine and times are left out, so that two runs of the
@@ -171,9 +172,10 @@ _EACH = {("cbr", "rate"), ("paced", "rate"), ("media", "max_rate")}
 
 def _traffic_row(traffic: Mapping[str, Any]) -> list[Cell]:
     kind = str(traffic["kind"])
+    recorded = {RECORDED: len(traffic[RECORDED])} if RECORDED in traffic else {}
     details = [
         f"{k} {_in_words(v)}{' per flow' if (kind, k) in _EACH else ''}"
-        for k, v in traffic.items()
+        for k, v in {**traffic, **recorded}.items()
         if k not in _NOT_DETAILS
     ]
     return [

@@ -27,7 +27,7 @@ from marqueue.scenario.topology import (
     Star,
     StarClass,
 )
-from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp
+from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Recorded, Tcp
 from marqueue.scenario.warnings import scenario_warnings
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Quic",
     "RateChange",
     "RateLaw",
+    "Recorded",
     "Reorder",
     "Scenario",
     "Star",

@@ -9,7 +9,16 @@ from marqueue.errors import Problem, show, unknown
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.network import Network
 from marqueue.scenario.topology import Dumbbell
-from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Quic, Traffic, group_names
+from marqueue.scenario.traffic import (
+    Cbr,
+    Media,
+    Paced,
+    Packets,
+    Quic,
+    Recorded,
+    Traffic,
+    group_names,
+)
 from marqueue.units import Duration
 
 Plan = dict[str, Any]
@@ -56,6 +65,8 @@ class Compilation:
         """The size of a group's data packets on the wire; 0 if its transport is unknown."""
         if isinstance(table, Cbr | Paced | Packets | Quic | Media):
             return table.packet.base
+        if isinstance(table, Recorded):
+            return table.mean_packet
         transport = self.scenario.transport.get(table.transport)
         return transport.wire_bytes if transport else 0
 

@@ -14,6 +14,7 @@ from marqueue.scenario.model import Scenario
 from marqueue.scenario.network_file import names_files
 from marqueue.scenario.problems import problems
 from marqueue.scenario.program import with_programs
+from marqueue.scenario.recording import with_recordings
 from marqueue.scenario.source_text import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
 
@@ -58,6 +59,7 @@ def _from_text(
     try:
         overrides = list(overrides)
         data = with_traces(with_columns(data, folder, origin), folder, origin)
+        data = with_recordings(data, folder, origin)
         data, overrides = _with_network(data, overrides, folder, origin)
         if complete is not None:
             for override in overrides:

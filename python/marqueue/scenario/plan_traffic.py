@@ -7,7 +7,17 @@ from marqueue.scenario.class_parts import ClassParts
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.dscp import dscp_value
 from marqueue.scenario.parameters import media_controls
-from marqueue.scenario.traffic import Cbr, Media, Paced, Packets, Poisson, Quic, Tcp, Traffic
+from marqueue.scenario.traffic import (
+    Cbr,
+    Media,
+    Paced,
+    Packets,
+    Poisson,
+    Quic,
+    Recorded,
+    Tcp,
+    Traffic,
+)
 from marqueue.units import Duration
 
 
@@ -62,7 +72,7 @@ def _count(table: Traffic) -> int | None:
 def _share(
     c: Compilation,
     path: str,
-    table: Tcp | Cbr | Paced | Packets | Quic | Media,
+    table: Tcp | Cbr | Recorded | Paced | Packets | Quic | Media,
     parts: ClassParts,
     position: int,
 ) -> Plan:
@@ -81,6 +91,9 @@ def _share(
     if isinstance(table, Cbr):
         packets = {"rate": table.rate.base, "packet": table.packet.base}
         return spread | packets | _ecn_field(table)
+    if isinstance(table, Recorded):
+        sent = [(after.base, size.base) for after, size in table.packets]
+        return spread | {"packets": sent} | _ecn_field(table)
     if isinstance(table, Media):
         return spread | _media(table)
     if isinstance(table, Paced):
@@ -137,7 +150,7 @@ def _media(table: Media) -> Plan:
     }
 
 
-def _ecn_field(table: Cbr | Packets) -> Plan:
+def _ecn_field(table: Cbr | Recorded | Packets) -> Plan:
     """The ECN field of packets of senders without congestion control, if it is not 00."""
     return {} if table.ecn == "not-ect" else {"ecn": table.ecn}
 

@@ -7,6 +7,7 @@ A receiver behind a link that always had packets to send shows what that link co
 import json
 import struct
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import Any
 
 Arrival = tuple[int, int]
@@ -30,9 +31,14 @@ _LINK_HEADERS = {0: 4, 1: 14, 101: 0, 113: 16, 228: 0, 229: 0, 276: 20}
 LINUX_SLL2."""
 
 
+def is_capture(content: bytes) -> bool:
+    """Whether a file begins as a capture does."""
+    return content[:4] in _PCAP or content[:4] == _PCAPNG
+
+
 def is_recorded(content: bytes) -> bool:
     """Whether a file begins as a capture or a qlog does."""
-    return content[:4] in _PCAP or content[:4] == _PCAPNG or content[:1] in (b"{", b"\x1e")
+    return is_capture(content) or content[:1] in (b"{", b"\x1e")
 
 
 def arrivals(content: bytes) -> list[Arrival]:
@@ -47,7 +53,8 @@ def arrivals(content: bytes) -> list[Arrival]:
         found = list(_pcapng(content))
     else:
         found = list(_qlog(content))
-    return sorted(found)
+    # What arrived at one time keeps the order of the file.
+    return sorted(found, key=itemgetter(0))
 
 
 def _ip_bytes(link: int, length: int, place: str) -> int:

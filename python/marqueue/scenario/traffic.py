@@ -22,6 +22,7 @@ from marqueue.scenario.fields import (
     Table,
     mistake,
 )
+from marqueue.scenario.recording import RecordedPackets, Recording
 from marqueue.units import Duration, Frequency, Rate, Size
 from marqueue.units import Packets as NumberOfPackets
 
@@ -138,6 +139,28 @@ class Cbr(Group):
     """Number of flows."""
     jitter: Accepts[Duration, Duration | str] = by_default(Duration(10**9))
     """Each flow starts at a random time up to this much later."""
+
+
+class Recorded(Group):
+    """UDP flows, spread evenly over the classes, that each send the packets of a recording: what
+    once was in a network, with its sizes and at its times, whatever the network does now."""
+
+    kind: Literal["recorded"]
+    packets: Accepts[RecordedPackets, Recording]
+    """Time after the start and size on the wire of each packet, in order of time; in a file also
+    the name of a capture (pcap, pcapng) or qlog."""
+    ecn: EcnField = "not-ect"
+    """ECN field of the packets, whose sender reacts to no mark. ect: ECT(0). ect1: ECT(1), which
+    asks for the L4S service (RFC 9331)."""
+    count: Count = 1
+    """Number of flows."""
+    jitter: Accepts[Duration, Duration | str] = by_default(Duration(0))
+    """Each flow starts at a random time up to this much later."""
+
+    @property
+    def mean_packet(self) -> int:
+        """The mean size of a packet on the wire, bytes."""
+        return round(sum(size.base for _, size in self.packets) / len(self.packets))
 
 
 class Paced(Group):
@@ -280,7 +303,7 @@ class Packets(Group):
 
 
 Traffic = Annotated[
-    Tcp | Poisson | Cbr | Paced | Quic | Media | Packets, Field(discriminator="kind")
+    Tcp | Poisson | Cbr | Recorded | Paced | Quic | Media | Packets, Field(discriminator="kind")
 ]
 
 TrafficGroups = (
@@ -288,6 +311,7 @@ TrafficGroups = (
     | list[Tcp]
     | list[Poisson]
     | list[Cbr]
+    | list[Recorded]
     | list[Paced]
     | list[Quic]
     | list[Media]

@@ -35,7 +35,7 @@ impl Engine {
                 );
                 (u64::from(received.delivered) * u64::from(config.segment), received.ack)
             }
-            FlowKind::Cbr(_) | FlowKind::Packets => (u64::from(packet.bytes()), None),
+            FlowKind::Udp(_) | FlowKind::Packets => (u64::from(packet.bytes()), None),
             FlowKind::RateBased(rate_based) => {
                 flow.delivered += u64::from(packet.bytes());
                 let signals = signals(&self.option_slots, &mut self.free_option_slots, packet);
@@ -117,7 +117,7 @@ impl Engine {
             FlowKind::Media(_) => return self.on_media_report(packet),
             // Its slot and its place in the network have been given back above.
             FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
-            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
+            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
         };
         let config = &self.configs[flow.transport as usize];
         let flags = packet.head().flags();
@@ -193,7 +193,7 @@ impl Engine {
             FlowKind::Tcp(tcp) => tcp.deadline(),
             FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
             FlowKind::Media(media) => media.deadline(),
-            FlowKind::Cbr(_) | FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => return,
+            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => return,
         };
         if deadline < flow.timer {
             flow.timer = deadline;
@@ -268,27 +268,29 @@ impl Engine {
                 }
                 self.after_sender(f);
             }
-            FlowKind::Cbr(_) => self.send_cbr(f),
+            FlowKind::Udp(_) => self.send_udp(f),
             FlowKind::RateBased(_) => self.rate_based_timer(f),
             FlowKind::Media(_) => self.media_timer(f),
             FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => {}
         }
     }
 
-    fn send_cbr(&mut self, f: u32) {
+    fn send_udp(&mut self, f: u32) {
         let now = self.now;
         let flow = &mut self.flows[f as usize];
-        let FlowKind::Cbr(cbr) = &mut flow.kind else { return };
-        if now >= cbr.stop {
+        let FlowKind::Udp(udp) = &mut flow.kind else { return };
+        if now >= udp.stop {
             return;
         }
-        let packet = Packet::data(f, cbr.sent as u32, cbr.bytes).with_head(flow.head);
-        cbr.sent += 1;
-        let next = now + cbr.spacing.transmit(cbr.bytes);
+        let Some((bytes, next)) = udp.source.packet(udp.sent, now) else { return };
+        let packet = Packet::data(f, udp.sent as u32, bytes).with_head(flow.head);
+        udp.sent += 1;
         let stage = flow.data_stage;
         flow.count_sent(1);
         flow.timer = next;
-        self.timers.push(next, f);
+        if next < Time::NEVER {
+            self.timers.push(next, f);
+        }
         self.send_from_host(packet, stage, now);
     }
 }

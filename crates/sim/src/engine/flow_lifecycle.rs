@@ -1,7 +1,7 @@
 //! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
 
 use super::{Engine, Entrance};
-use crate::flow::{add_row, Cbr, Flow, FlowKind, RateBased, Tcp};
+use crate::flow::{add_row, Flow, FlowKind, RateBased, Tcp, Udp, UdpSource};
 use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
 use crate::traffic::{Arrivals, Writer};
@@ -9,6 +9,7 @@ use crate::window_meter::WindowMeter;
 use marqueue_cc::{rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Rng, Time};
+use std::sync::Arc;
 
 impl Engine {
     /// Creates the flows and arrival processes of all traffic groups.
@@ -18,6 +19,7 @@ impl Engine {
             match &traffic.kind {
                 TrafficKind::Tcp { .. } => self.add_tcp_group(traffic, group, seed),
                 TrafficKind::Cbr { .. } => self.add_cbr_group(traffic, group, seed),
+                TrafficKind::Recorded { .. } => self.add_recorded_group(traffic, group, seed),
                 TrafficKind::Paced { .. } => self.add_rate_based_group(traffic, group, seed),
                 TrafficKind::Quic(quic) => self.add_quic_group(traffic, quic, group, seed),
                 TrafficKind::Media(media) => self.add_media_group(traffic, media, group, seed),
@@ -66,15 +68,28 @@ impl Engine {
         let TrafficKind::Cbr { route, count, rate, packet, start, jitter, stop, .. } = &traffic.kind else { return };
         for i in 0..*count {
             let (_, at) = draw_start(traffic, i, seed, *start, *jitter);
-            let kind = FlowKind::Cbr(Box::new(Cbr {
-                spacing: Transmitter::new(*rate),
-                bytes: packet.0 as u32,
-                sent: 0,
-                stop: stop.unwrap_or(Time::NEVER),
-            }));
-            let f = self.add_flow(kind, group, *route as u32, at, 0);
-            self.enter_timer(f, at);
+            let source = UdpSource::Constant { spacing: Transmitter::new(*rate), bytes: packet.0 as u32 };
+            self.add_udp(source, *stop, group, *route, at, at);
         }
+    }
+
+    fn add_recorded_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {
+        let TrafficKind::Recorded { route, count, packets, start, jitter, stop, .. } = &traffic.kind else { return };
+        // All flows of the group share one.
+        let packets: Arc<[_]> = packets.as_slice().into();
+        for i in 0..*count {
+            let (_, began) = draw_start(traffic, i, seed, *start, *jitter);
+            let first = packets.first().map_or(Time::NEVER, |(after, _)| began + *after);
+            let source = UdpSource::Recorded { packets: packets.clone(), began };
+            self.add_udp(source, *stop, group, *route, began, first);
+        }
+    }
+
+    /// A UDP flow that exists from `began` on and sends its first packet at `first`.
+    fn add_udp(&mut self, source: UdpSource, stop: Option<Time>, group: u32, route: usize, began: Time, first: Time) {
+        let kind = FlowKind::Udp(Box::new(Udp { source, sent: 0, stop: stop.unwrap_or(Time::NEVER) }));
+        let f = self.add_flow(kind, group, route as u32, began, 0);
+        self.enter_timer(f, first);
     }
 
     fn add_rate_based_group(&mut self, traffic: &TrafficPlan, group: u32, seed: u64) {

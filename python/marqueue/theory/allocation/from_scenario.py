@@ -159,6 +159,10 @@ class _Reader:
             return wire, what["rate"] * what["size"] * 8 * wire
         if kind == "cbr":
             return what["packet"], float(what["rate"] * what["count"])
+        if kind == "recorded":
+            sizes = [size for _, size in what["packets"]]
+            seconds = max(what["packets"][-1][0] / 1e9, 1e-9)
+            return sum(sizes) / len(sizes), what["count"] * 8 * sum(sizes) / seconds
         return what["packet"], what["rate"] * 8 * what["packet"]
 
     def density(self, link: int, group: Plan, size: float) -> float:
