@@ -200,7 +200,8 @@ fn laws() -> Vec<(&'static str, Vec<ParamSpec>)> {
 }
 
 fn media(u: &mut Unstructured<'_>, route: usize, start: Time, jitter: Dur) -> Result<MediaPlan> {
-    let controls: Vec<_> = marqueue_cc::media::catalogue().into_iter().map(|e| (e.name, e.params)).collect();
+    let controls: Vec<_> =
+        marqueue_cc::media::AnyControl::catalogue().into_iter().map(|e| (e.name, e.params)).collect();
     let (min_rate, max_rate) = (rate(u)?, rate(u)?);
     let encoder = EncoderPlan {
         period: Dur(if u.ratio(1, 8)? { ns(u)? } else { u.int_in_range(1_000_000..=100_000_000)? }),
@@ -229,6 +230,15 @@ fn traffic(u: &mut Unstructured<'_>, i: usize, routes: usize, transports: usize)
     let (start, jitter) = (Time(if u.arbitrary()? { 0 } else { ns(u)? }), Dur(ns(u)?));
     let route = index(u, routes)?;
     let kind = match u.int_in_range(0..=8)? {
+        5 => TrafficKind::Recorded {
+            route,
+            count: count(u)?,
+            packets: (0..u.int_in_range(0..=4)?).map(|_| Ok((Dur(ns(u)?), packet(u)?))).collect::<Result<_>>()?,
+            start,
+            jitter,
+            stop: stop(u)?,
+            ecn: one_of(u, &[EcnField::NotEct, EcnField::Ect, EcnField::Ect1])?,
+        },
         4 => TrafficKind::Media(media(u, route, start, jitter)?),
         3 => TrafficKind::Paced {
             control: one_with_params(u, &laws())?,
@@ -310,9 +320,10 @@ fn flows(plan: &Plan) -> u64 {
     plan.traffic
         .iter()
         .map(|t| match t.kind {
-            TrafficKind::Tcp { count, .. } | TrafficKind::Cbr { count, .. } | TrafficKind::Paced { count, .. } => {
-                count.into()
-            }
+            TrafficKind::Tcp { count, .. }
+            | TrafficKind::Cbr { count, .. }
+            | TrafficKind::Recorded { count, .. }
+            | TrafficKind::Paced { count, .. } => count.into(),
             TrafficKind::Poisson { .. } | TrafficKind::Packets { .. } => 1,
             TrafficKind::Quic(_) => 1,
             TrafficKind::Media(MediaPlan { count, .. }) => count.into(),
