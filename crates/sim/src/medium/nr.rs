@@ -6,7 +6,8 @@
 //! block: a string of bytes, in which packets may be divided.
 //!
 //! A block is lost with probability `bler`, each time it is sent. `harq_delay` after its end or later it is sent again, in a
-//! usable slot and before new data, until it arrives. Packets are handed on in order, so that later blocks wait for it.
+//! usable slot and before new data, until it arrives; what does not fit into its slot is taken from the next. Packets are
+//! handed on in order, so that later blocks wait for it.
 //!
 //! **Scheduling.** The base station grants what it knows of. A report of waiting bytes goes with each block, and is known
 //! `grant_delay` later. A terminal that has nothing granted or reported sends a scheduling request at the next multiple
@@ -94,6 +95,8 @@ pub struct Nr {
     segments: Segments,
     /// Blocks in order. The first has not arrived.
     blocks: VecDeque<Block>,
+    /// Bytes of repetitions that were more than their slot had room for. They are taken from the next slots.
+    owed: u64,
     /// Bytes that the base station knows of and has not granted.
     known: u64,
     /// Reports and requests on their way: when they are known, and the bytes.
@@ -157,16 +160,19 @@ impl Nr {
     /// Sends in the slot that begins at `now`.
     fn send_slot(&mut self, now: Time, queue: &mut impl Backlog, left: &mut VecDeque<(Packet, Time)>) {
         let end = now + self.slot;
-        let mut room = self.granted();
+        let granted = self.granted();
+        let mut room = granted - granted.min(self.owed);
+        self.owed -= granted.min(self.owed);
         let is_due = |block: &Block| matches!(block.state, State::Lost(at) if at <= now);
         while let Some(place) = self.blocks.iter().position(is_due) {
-            // A block always fits: where this slot's part is smaller than the first one's, the code rate is higher.
-            let state = self.transmit(end);
-            let block = &mut self.blocks[place];
-            (block.state, room) = (state, room.saturating_sub(block.bytes));
             if room == 0 {
                 break;
             }
+            let state = self.transmit(end);
+            let block = &mut self.blocks[place];
+            block.state = state;
+            self.owed += block.bytes.saturating_sub(room);
+            room = room.saturating_sub(block.bytes);
         }
         self.report(now, 0);
         let mut block = Block { packets: Vec::new(), bytes: 0, state: State::Received };
@@ -222,6 +228,7 @@ impl MediumModel for Nr {
             request_period: Dur::from_secs(params.request_period),
             segments: Segments::new(u64::from(whole("overhead", params.overhead)?)),
             blocks: VecDeque::new(),
+            owed: 0,
             known: 0,
             reported: VecDeque::new(),
         })
