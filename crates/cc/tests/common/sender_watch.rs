@@ -1,7 +1,7 @@
 //! A sender under watch, whatever acknowledgements it hears: what holds for all ways to repair losses
 //! and all window laws. Driven by tests and by the fuzzer.
 
-use marqueue_cc::config::{Dialect, Recovery};
+use marqueue_cc::config::{Dialect, LossDetection, Recovery};
 use marqueue_cc::sequence_ranges::SequenceRanges;
 use marqueue_cc::{Ack, Config, Segment, Sender};
 use marqueue_core::{Dur, Flags, Time};
@@ -54,7 +54,9 @@ impl Watch {
             self.saved += 2;
         }
         self.sender.on_ack(&self.config, self.now, &Ack { ack, ece, sack: blocks, ..Ack::default() }, &mut self.out);
-        if ack < self.una.max(1) || ack > self.max {
+        if self.is_overtaken(ack) {
+            assert_eq!(self.sender.core().una, self.una);
+        } else if ack < self.una.max(1) || ack > self.max {
             assert!(self.out.is_empty(), "an answer to an acknowledgement of nothing, or of what was never sent");
             assert_eq!((self.sender.core().una, self.sender.core().max), (self.una, self.max));
         } else {
@@ -63,8 +65,14 @@ impl Watch {
         self.check();
     }
 
+    /// Is it below what has been acknowledged, with SACK blocks that RACK reads all the same (RFC 8985, 6.2, step 1)?
+    fn is_overtaken(&self, ack: u32) -> bool {
+        (1..self.una).contains(&ack) && self.config.loss_detection == LossDetection::Rack
+    }
+
     /// What an honest receiver would have meant by it.
     fn believe(&mut self, ack: u32, blocks: &[(u32, u32)]) {
+        let ack = if self.is_overtaken(ack) { self.una } else { ack };
         if ack < self.una.max(1) || ack > self.max {
             return;
         }
