@@ -27,7 +27,11 @@ _EXPECTED = 'expected a time and a size such as "30 ms, 700 B"'
 _TIME, _SIZE = (each.dimension.pattern.strip("^$") for each in (Duration, Size))
 _SCHEMA = {
     "oneOf": [
-        {"type": "array", "items": {"type": "string", "pattern": f"^{_TIME},{_SIZE}$"}},
+        {
+            "type": "array",
+            "items": {"type": "string", "pattern": f"^{_TIME},{_SIZE}$"},
+            "examples": [["0 s, 120 B", "16.7 ms, 118 B"]],
+        },
         {"type": "string"},
     ],
 }

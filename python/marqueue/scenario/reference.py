@@ -33,7 +33,6 @@ EXAMPLES = {
     "at": '"30 s"',
     "rtts": '["40 ms", "80 ms"]',
     "delivery_trace": '"downlink.trace"',
-    "packets": '"call.pcapng"',
     "file": '"backbone.graphml"',
     "matrix": '{ gravity = "population" }',
     "gravity": '"population"',
