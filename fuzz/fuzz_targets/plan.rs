@@ -11,6 +11,7 @@ use marqueue_core::{Bytes, Dur, Hz, MicroCycles, Rate, Time};
 use marqueue_fuzz::{magnitude, one_of, params, policy};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::impair::{Jitter, Loss, Reorder};
+use marqueue_sim::medium::AnyMedium;
 use marqueue_sim::plan::*;
 use marqueue_sim::{check, run, Control, RunError};
 
@@ -85,6 +86,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
     let opportunities = if u.ratio(1, 8)? { times(u, 4)? } else { Vec::new() };
     let delivery_opportunities = opportunities.into_iter().map(|t| Dur(t.0)).collect();
     let times = if u.ratio(1, 4)? { times(u, 3)? } else { Vec::new() };
+    let medium = if u.ratio(1, 8)? { Some(medium(u)?) } else { None };
     let link = LinkPlan {
         name: format!("link {i}"),
         rate: rate(u)?,
@@ -94,7 +96,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         trace: u.arbitrary()?,
         pipe: pipe(u)?,
         delivery_opportunities,
-        medium: None,
+        medium,
         cpu: None,
         per_flow: None,
     };
@@ -105,7 +107,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         return Ok(link);
     }
     let (delay, schedule, pipe) = (Dur::ZERO, Vec::new(), PipePlan::default());
-    Ok(LinkPlan { delay, schedule, pipe, cpu: Some(cpu(u)?), ..link })
+    Ok(LinkPlan { delay, schedule, pipe, medium: None, cpu: Some(cpu(u)?), ..link })
 }
 
 /// A link for each flow, mostly valid.
@@ -135,6 +137,11 @@ fn links_of_flows(u: &mut Unstructured<'_>, link: LinkPlan) -> Result<LinkPlan> 
 fn one_with_params(u: &mut Unstructured<'_>, entries: &[(&'static str, Vec<ParamSpec>)]) -> Result<PolicySpec> {
     let (name, specs) = u.choose(entries)?;
     Ok(PolicySpec { name: (*name).into(), params: params(u, specs, 0)? })
+}
+
+fn medium(u: &mut Unstructured<'_>) -> Result<PolicySpec> {
+    let media: Vec<_> = AnyMedium::catalogue().into_iter().map(|e| (e.name, e.params)).collect();
+    one_with_params(u, &media)
 }
 
 fn pipe(u: &mut Unstructured<'_>) -> Result<PipePlan> {
