@@ -331,10 +331,15 @@ def _point(link: Path, path: Path) -> None:
 
 
 def flush(directory: Path) -> None:
-    """Flushes all files of a directory to the disk, before it gets the name of an output."""
+    """Flushes all files of a directory to the disk, before it gets the name of an output.
+
+    Files that have another name too were flushed under that one.
+    """
     for folder, _, files in os.walk(directory):
         for name in [*files, "."]:
-            _flush_one(Path(folder, name))
+            path = Path(folder, name)
+            if name == "." or path.stat().st_nlink == 1:
+                _flush_one(path)
 
 
 def _flush_one(path: Path) -> None:

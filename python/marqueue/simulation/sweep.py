@@ -9,26 +9,21 @@ and a resumed sweep gives the same bytes.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import shutil
 import time
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from marqueue.errors import RunError
 from marqueue.programs.registry import sources
 from marqueue.results import choose_all, subjects_of
-from marqueue.results.integrity import (
-    CIRCUMSTANCES,
-    read_sealed,
-    seal_directory,
-)
+from marqueue.results.integrity import seal_directory
 from marqueue.results.output_directory import OutputDirectory, claim
 from marqueue.results.provenance import here
 from marqueue.scenario import Scenario
@@ -166,28 +161,32 @@ def sweep_into(
         }
     )
     assert checkpoints.path is not None, "points are stored until the last has ended"
-    directories = [checkpoints.path / name for name in request.names]
+    names = request.names
+    directories = [checkpoints.path / name for name in names]
     points = [
         SweepPoint(point.number, run, directory)
         for point, run, directory in zip(request.points, request.runs, directories, strict=True)
     ]
     missing = [each for each in points if not each.is_completed(checkpoints)]
-    stopped = None
+    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
     if on is not None:
         on.refuse(limits)
-        with closing(on.run(missing, checkpoints, jobs or 1, limits, progress)) as stored:
-            deque(stored, maxlen=0)
+        completed = on.run(missing, checkpoints, jobs or 1, limits, progress)
     elif processes := _processes(missing, jobs, limits):
-        each_alone = point_jobs(missing, checkpoints, limits, threads=1)
-        with closing(complete(Processes(processes), each_alone, progress)) as stored:
-            deque(stored, maxlen=0)
+        completed = _run_in_processes(missing, processes, checkpoints, limits, progress)
     else:
-        stopped = _run_in_threads(missing, jobs, checkpoints, limits, progress)
-    measured = [
-        MeasuredPoint(point, name, _read_json(directory / "summary.json"))
-        for point, name, directory in zip(request.points, request.names, directories, strict=True)
-        if directory.is_dir()
-    ]
+        completed = _run_in_threads(missing, executor, checkpoints, limits)
+    # Read as they end, while others run: at the end one processor would read and the others wait.
+    there = {each.number for each in points} - {each.number for each in missing}
+    with closing(completed) as numbers:
+        found = {
+            number: MeasuredPoint.read(
+                request.points[number - 1], names[number - 1], directories[number - 1]
+            )
+            for number in chain(there, numbers)
+        }
+    measured = [found[number] for number in sorted(found)]
+    stopped = executor.stopped
     if not measured:
         raise RunError(f"{stopped} was reached before any point was complete")
     swept = Sweep(request.scenario, request.axes, measured, len(request.points), stopped)
@@ -199,11 +198,10 @@ def sweep_into(
         swept.write(fresh)
         if write_report is not None:
             write_report(swept, fresh)
-        cpu = (read_sealed(fresh / each.directory / CIRCUMSTANCES) for each in measured)
         made = here(
             started_at,
             time.perf_counter() - started,
-            sum(each["cpu_seconds"] for each in cpu),
+            sum(each.cpu_seconds for each in measured),
             len(request.points) - len(missing),
         )
         seal_directory(fresh, swept.provenance(), dataclasses.asdict(made))
@@ -228,26 +226,38 @@ def _has_programs(point: SweepPoint) -> bool:
     return bool(sources(point.experiment.scenario.to_dict()))
 
 
-def _run_in_threads(
+def _run_in_processes(
     points: Sequence[SweepPoint],
-    jobs: int | None,
+    most: int,
     checkpoints: Checkpoints,
     limits: Limits,
     progress: Progress | None,
-) -> str | None:
-    """Runs points in threads, which they share, and stores their results. Returns the limit of time
-    or memory that ended it, in words."""
-    executor: Executor[Result | None] = Executor(jobs, checkpoints, limits, progress)
+) -> Generator[int]:
+    """Runs points in so many processes, one at a time in each; yields their numbers as their
+    results are stored."""
+    processes = Processes(most)
+    try:
+        # They import what they need while their jobs are prepared.
+        processes.start()
+        yield from complete(processes, point_jobs(points, checkpoints, limits, 1), progress)
+    finally:
+        processes.cancel()
+
+
+def _run_in_threads(
+    points: Sequence[SweepPoint],
+    executor: Executor[Result | None],
+    checkpoints: Checkpoints,
+    limits: Limits,
+) -> Generator[int]:
+    """Runs points in threads, which they share; yields their numbers as their results are stored.
+    A limit of time or memory ends it."""
     works = (each.experiment.work(executor, limits) for each in points)
     total = sum(each.experiment.seconds for each in points)
     with closing(executor.complete(works, total)) as results:
         for position, result in results:
             if result is not None and not (result.partial and executor.stopped):
                 points[position].store(result, limits, checkpoints)
+                yield points[position].number
     if executor.stopped:
         checkpoints.keep()
-    return executor.stopped
-
-
-def _read_json(path: Path) -> Any:
-    return json.loads(path.read_text(encoding="utf-8"))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +16,7 @@ import pyarrow.csv
 from marqueue.results import CONFIDENCE, ChosenFigure, Subject, choose_all, subjects
 from marqueue.results.columns import numbers, texts
 from marqueue.results.frames import pandas_frame, polars_frame
-from marqueue.results.integrity import write_json
+from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_json
 from marqueue.results.provenance import commit
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
@@ -24,6 +26,14 @@ from marqueue.statistics.estimates import Estimate
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+SUMMARY = "summary.json"
+
+OF_ESTIMATES = {"mean": pa.float64(), "half_width": pa.float64(), "n": pa.uint32()}
+"""The columns of an estimate in the table of figures, with their types."""
+
+OF_FIGURES = ("link", "group", "class", "figure", "unit", *OF_ESTIMATES)
+"""The columns of the table of figures that differ from row to row of a point."""
 
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 
@@ -40,6 +50,15 @@ class MeasuredPoint:
     """The directory of its result, relative to that of the sweep."""
     summary: Mapping[str, Any]
     """The content of its summary.json."""
+    cpu_seconds: float
+    """What its simulations took."""
+
+    @classmethod
+    def read(cls, point: Point, directory: str, stored: Path) -> MeasuredPoint:
+        """The point whose result is stored in the directory ``stored``."""
+        summary = json.loads((stored / SUMMARY).read_text(encoding="utf-8"))
+        made = read_sealed(stored / CIRCUMSTANCES)
+        return cls(point, directory, summary, made["cpu_seconds"])
 
     def estimate(self, chosen: ChosenFigure) -> Estimate:
         """A figure in the unit of reports; without a value if the point lacks the link, group or
@@ -48,19 +67,14 @@ class MeasuredPoint:
         estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
         return estimate.scaled(chosen.figure.scale)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """Every figure in base units, with its link, group or class."""
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """The values of every figure in the columns :data:`OF_FIGURES`, in base units."""
         measured = self.summary["measured"]
-        return [
-            {
-                **subject.columns,
-                "figure": figure.name,
-                "unit": figure.base_unit,
-                **subject.measured(measured)[figure.name],
-            }
-            for subject in self.subjects
-            for figure in subject.figures.values()
-        ]
+        for subject in self.subjects:
+            of, estimates = tuple(subject.columns.values()), subject.measured(measured)
+            for figure in subject.figures.values():
+                found = estimates[figure.name]
+                yield (*of, figure.name, figure.base_unit, *map(found.get, OF_ESTIMATES))
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
@@ -169,26 +183,25 @@ class Sweep:
         figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
         that have a value), partial.
         """
-        rows = [(each, row) for each in self.points for row in each.rows()]
-        columns: list[tuple[str, pa.Array]] = [
-            ("point", numbers(np.array([each.point.number for each, _ in rows]), pa.uint32()))
-        ]
+        of_points = [list(each.rows()) for each in self.points]
+        counts = [len(rows) for rows in of_points]
+        point_numbers = np.array([each.point.number for each in self.points])
+        columns = [("point", numbers(np.repeat(point_numbers, counts), pa.uint32()))]
         for place, axis in enumerate(self.axes):
             head, of_values = axis.column
             of = {value: n for n, value in enumerate(axis.values)}
-            index = np.array([of[each.point.values[place]] for each, _ in rows])
-            columns.append((head, _array(of_values, index)))
-        for name in ("link", "group", "class", "figure", "unit"):
-            columns.append((name, texts([row[name] for _, row in rows])))
-        for name, type_ in (
-            ("mean", pa.float64()),
-            ("half_width", pa.float64()),
-            ("n", pa.uint32()),
-        ):
-            values = np.array([row[name] for _, row in rows], dtype=float)
-            columns.append((name, numbers(values, type_, np.isnan(values))))
-        partial = np.array([bool(each.summary["partial"]) for each, _ in rows])
-        columns.append(("partial", numbers(partial, pa.bool_())))
+            index = np.array([of[each.point.values[place]] for each in self.points])
+            columns.append((head, _array(of_values, np.repeat(index, counts))))
+        of_names = zip(*chain.from_iterable(of_points), strict=True)
+        for name, values in zip(OF_FIGURES, of_names, strict=True):
+            type_ = OF_ESTIMATES.get(name)
+            if type_ is None:
+                columns.append((name, texts(values)))
+            else:
+                of_rows = np.array(values, dtype=float)
+                columns.append((name, numbers(of_rows, type_, np.isnan(of_rows))))
+        partial = np.array([bool(each.summary["partial"]) for each in self.points])
+        columns.append(("partial", numbers(np.repeat(partial, counts), pa.bool_())))
         return pa.Table.from_arrays(
             [array for _, array in columns], names=[name for name, _ in columns]
         )
@@ -207,4 +220,4 @@ class Sweep:
         write_parquet(table, directory / "figures.parquet")
         pyarrow.csv.write_csv(table, directory / "figures.csv")
         (directory / "scenario.toml").write_text(self.scenario.to_toml(), encoding="utf-8")
-        write_json(directory / "summary.json", self.summary())
+        write_json(directory / SUMMARY, self.summary())

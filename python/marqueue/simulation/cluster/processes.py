@@ -80,6 +80,11 @@ class Processes:
     _waiting: deque[tuple[int, PointJob]] = field(default_factory=deque)
     _begun: list[_Process] = field(default_factory=list)
 
+    def start(self) -> None:
+        """Starts the processes before there are jobs for them."""
+        while len(self._begun) < self.most:
+            self._begun.append(_Process.start())
+
     def submit(self, jobs: Mapping[int, PointJob]) -> None:
         """Starts jobs as processes become free."""
         self._waiting.extend(jobs.items())
