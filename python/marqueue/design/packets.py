@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from marqueue.design.design import Design
+from marqueue.design.own_aqm import OwnAqm
 from marqueue.errors import ModelError
 from marqueue.results import CONFIDENCE, Figure, Result, Subject, Window
 from marqueue.results.comparison import Difference, compare
@@ -97,8 +98,11 @@ class Packets:
         return "more" if swing.difference.mean > 0 else "less"
 
 
-def by_packets(design: Design, progress: Progress | None = None) -> Packets:
-    """Simulates packets at the design and beyond the boundary.
+def by_packets(
+    design: Design, progress: Progress | None = None, own: OwnAqm | None = None
+) -> Packets:
+    """Simulates packets at the design and beyond the boundary, with a class in Python in place of
+    the designed AQM if there is one.
 
     Raises :class:`ModelError` if there is no boundary, if the setting has no packet simulation, or
     if the runs would be too long.
@@ -116,6 +120,10 @@ def by_packets(design: Design, progress: Progress | None = None) -> Packets:
     values = inside, beyond
     warmup, measured = _times(design, inside)
     experiments = [_experiment(design.at(value)) for value in values]
+    if own is not None:
+        experiments = [
+            replace(each, parts=own.in_parts(each.parts, each.link)) for each in experiments
+        ]
     frequency = _frequency(design) / experiments[0].step
     scenarios = [scenario(each, warmup, measured, frequency) for each in experiments]
     a, b = run_each(scenarios, progress=progress)

@@ -7,10 +7,11 @@ longer: where a rule is right, shorter times lose utilization and longer ones ad
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from marqueue.design.design import Value
+from marqueue.design.own_aqm import OwnAqm
 from marqueue.design.packets import MOST_PACKETS, REPLICATIONS
 from marqueue.design.tcp_experiment import LINK, reno_over_a_dumbbell
 from marqueue.errors import ModelError
@@ -84,11 +85,17 @@ class BothSides:
         return _sign(self.longer[1], 1)
 
 
-def both_sides(design: RuleDesign, progress: Progress | None = None) -> BothSides:
-    """Simulates packets with the design, and with times :data:`ASIDE` times shorter and longer.
+def both_sides(
+    design: RuleDesign, progress: Progress | None = None, own: OwnAqm | None = None
+) -> BothSides:
+    """Simulates packets with the design, and with times :data:`ASIDE` times shorter and longer,
+    with a class in Python in place of the designed AQM if there is one.
 
     Raises :class:`ModelError` if the runs would be too long.
     """
+    if own is not None:
+        aqm_at = design.aqm_at
+        design = replace(design, aqm_at=lambda factor: own.in_place_of(aqm_at(factor)))
     runs = [_scenario(design, factor) for factor in (1.0, 1 / ASIDE, ASIDE)]
     at, shorter, longer = run_each(runs, progress=progress)
     return BothSides(_differences(at, shorter), _differences(at, longer))

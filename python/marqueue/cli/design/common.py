@@ -19,6 +19,7 @@ from marqueue.cli.design.output import print_design, print_plain
 from marqueue.cli.design.rule_output import print_rule_design, print_rule_design_plain
 from marqueue.cli.options import PlainJson
 from marqueue.design import Design, RuleDesign, both_sides, by_packets, check, stability_map
+from marqueue.design.own_aqm import OwnAqm
 from marqueue.errors import ModelError, RunError
 from marqueue.units import Duration, Rate, Size
 
@@ -47,6 +48,16 @@ Packets = Annotated[
     typer.Option(
         "--packets",
         help="Also simulate packets with the design, and beyond the boundary (a minute).",
+    ),
+]
+OwnProgram = Annotated[
+    str | None,
+    typer.Option(
+        "--program",
+        metavar="python:FILE.py:CLASS",
+        help="With --packets: an AQM in Python in place of the designed one, with its parameters "
+        "of the same names. The file, of this folder, is run.",
+        show_default=False,
     ),
 ]
 Map = Annotated[
@@ -96,6 +107,7 @@ LINK = (
 )
 ANSWER = (
     _parameter("packets", Packets, False),
+    _parameter("program", OwnProgram, None),
     _parameter("check_", Check, False),
     _parameter("map_", Map, None),
     _parameter("json", PlainJson, False),
@@ -161,8 +173,25 @@ def time(option: str, text: str) -> float:
         raise ModelError(f"{option}: {error}") from None
 
 
-def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: bool) -> None:
+def _own(program: str | None, packets: bool) -> OwnAqm | None:
+    """The class in Python that was given. Raises :class:`ModelError`."""
+    if program is None:
+        return None
+    if not packets:
+        raise ModelError("--program: expected --packets beside it")
+    return OwnAqm.read(program)
+
+
+def show(
+    design: Design,
+    packets: bool,
+    program: str | None,
+    check_: bool,
+    map_: Path | None,
+    json: bool,
+) -> None:
     """Prints a design, with the requested checks and map."""
+    own = _own(program, packets)
     if map_ is not None and map_.suffix != ".svg":
         raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")
     trials = None
@@ -172,7 +201,7 @@ def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: b
     simulated = None
     if packets:
         with progress_bar("Packets") as progress:
-            simulated = by_packets(design, progress)
+            simulated = by_packets(design, progress, own)
     if map_ is not None:
         with progress_bar("Mapping") as progress:
             found = stability_map(design, progress)
@@ -181,13 +210,18 @@ def show(design: Design, packets: bool, check_: bool, map_: Path | None, json: b
 
         save(found, f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}", map_)
     if json:
-        print_plain(design, trials, simulated)
+        print_plain(design, trials, simulated, program)
     else:
-        print_design(design, trials, simulated, map_)
+        print_design(design, trials, simulated, program, map_)
 
 
 def show_rules(
-    design: RuleDesign, packets: bool, check_: bool, map_: Path | None, json: bool
+    design: RuleDesign,
+    packets: bool,
+    program: str | None,
+    check_: bool,
+    map_: Path | None,
+    json: bool,
 ) -> None:
     """Prints a design by rules, with the requested check by packets.
 
@@ -198,8 +232,9 @@ def show_rules(
             raise ModelError(
                 f"{option}: {design.controller} has no linear model: expected --packets"
             )
+    own = _own(program, packets)
     sides = None
     if packets:
         with progress_bar("Packets") as progress:
-            sides = both_sides(design, progress)
-    (print_rule_design_plain if json else print_rule_design)(design, sides)
+            sides = both_sides(design, progress, own)
+    (print_rule_design_plain if json else print_rule_design)(design, sides, program)

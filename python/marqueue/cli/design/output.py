@@ -15,9 +15,11 @@ def print_design(
     design: Design,
     trials: tuple[SideOfBoundary, ...] | None,
     packets: Packets | None,
+    program: str | None,
     drawn: Path | None,
 ) -> None:
-    """Prints a design as text."""
+    """Prints a design as text. ``program`` is the class in Python that packets were simulated
+    with."""
     unit = f" {design.unit}" if design.unit else ""
     say = _line
     rules = table("rule", "kind", f"{design.of}{unit and ' (' + design.unit + ')'}", "source")
@@ -61,7 +63,7 @@ def print_design(
         output.print(listing)
     if packets is not None:
         output.print()
-        _print_packets(design, packets)
+        _print_packets(design, packets, program)
     if drawn is not None:
         say(f"Map: {drawn}, data: {drawn.with_suffix('.csv')}.")
 
@@ -74,7 +76,7 @@ WORDS = {
 }
 
 
-def _print_packets(design: Design, packets: Packets) -> None:
+def _print_packets(design: Design, packets: Packets, program: str | None) -> None:
     listing = table(
         "packets", f"{design.of} = {packets.inside:.4g}", f"beyond: {packets.beyond:.4g}",
         "difference",
@@ -82,6 +84,8 @@ def _print_packets(design: Design, packets: Packets) -> None:
     for each in packets.figures:
         listing.add_row(each.figure.title, *(str(value) for value in each.in_unit()))
     output.print(listing)
+    if program is not None:
+        _line(f"Simulated with {program} in place of {design.controller}.")
     low, high = FROM * packets.frequency, TO * packets.frequency
     _line(f"{WORDS[packets.verdict]} Frequencies: {low:.3g} to {high:.3g} rad/s.")
 
@@ -91,7 +95,10 @@ def _line(text: str) -> None:
 
 
 def print_plain(
-    design: Design, trials: tuple[SideOfBoundary, ...] | None, packets: Packets | None
+    design: Design,
+    trials: tuple[SideOfBoundary, ...] | None,
+    packets: Packets | None,
+    program: str | None,
 ) -> None:
     """Prints a design as JSON."""
     margins, per = design.margins, design.time.removeprefix("1/")
@@ -141,6 +148,7 @@ def print_plain(
             "beyond": packets.beyond,
             "frequency_rad_per_s": packets.frequency,
             "swings_beyond": packets.verdict,
+            "program": program,
             "figures": {each.figure.name: each.as_dict() for each in packets.figures},
         }
     print_json(plain)

@@ -8,8 +8,9 @@ from marqueue.cli.console import output, print_json, table
 from marqueue.design.rule_design import ASIDE, BothSides, RuleDesign
 
 
-def print_rule_design(design: RuleDesign, sides: BothSides | None) -> None:
-    """Prints a design by rules as text."""
+def print_rule_design(design: RuleDesign, sides: BothSides | None, program: str | None) -> None:
+    """Prints a design by rules as text. ``program`` is the class in Python that packets were
+    simulated with."""
     rules = table("parameter", "value", "rule", "source")
     for each in design.parameters:
         rules.add_row(each.name, str(each.value), each.rule, each.source)
@@ -27,11 +28,15 @@ def print_rule_design(design: RuleDesign, sides: BothSides | None) -> None:
         _, longer, more = (str(value) for value in long.in_unit())
         listing.add_row(short.figure.title, here, shorter, lost, longer, more)
     output.print(listing)
+    if program is not None:
+        _line(f"Simulated with {program} in place of {design.controller}.")
     for question, answer in _answers(sides).items():
         _line(f"{question}: {answer}.")
 
 
-def print_rule_design_plain(design: RuleDesign, sides: BothSides | None) -> None:
+def print_rule_design_plain(
+    design: RuleDesign, sides: BothSides | None, program: str | None
+) -> None:
     """Prints a design by rules as JSON."""
     plain: dict[str, Any] = {
         "controller": design.controller,
@@ -53,6 +58,7 @@ def print_rule_design_plain(design: RuleDesign, sides: BothSides | None) -> None
             "aside": ASIDE,
             "shorter_loses_utilization": sides.shorter_loses,
             "longer_adds_delay": sides.longer_delays,
+            "program": program,
             "shorter": {each.figure.name: each.as_dict() for each in sides.shorter},
             "longer": {each.figure.name: each.as_dict() for each in sides.longer},
         }
