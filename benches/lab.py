@@ -13,12 +13,14 @@ import argparse
 import json
 import statistics
 import subprocess
+import sys
 import threading
 from dataclasses import asdict, dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from math import comb, sqrt
 from pathlib import Path
+from typing import Any
 
 from benches import here
 from benches.peers import SPEED
@@ -53,6 +55,18 @@ class Quiet(SimpleHTTPRequestHandler):
         """Nothing."""
 
 
+class Server(ThreadingHTTPServer):
+    """Serves a folder on a free port of this machine."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(("127.0.0.1", 0), partial(Quiet, directory=folder))
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says nothing of connections that a browser has cut as it ended."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def median_interval(values: list[float]) -> tuple[float, float, float]:
     """Confidence level of the median's interval between order statistics, and the interval."""
     values, n = sorted(values), len(values)
@@ -64,8 +78,7 @@ def median_interval(values: list[float]) -> tuple[float, float, float]:
 def measure(rounds: int) -> list[Round]:
     """The runs, the first of which is the first of the browser."""
     plan = compile(SPEED[CASE].scenario())
-    handler = partial(Quiet, directory=WEB / "built" / "engine-page")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = Server(WEB / "built" / "engine-page")
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/"
     command = ["node", str(WEB / "tests" / "engine" / "bench.mjs"), url]

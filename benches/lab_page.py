@@ -11,10 +11,8 @@ import argparse
 import json
 import subprocess
 import threading
-from functools import partial
-from http.server import ThreadingHTTPServer
 
-from benches.lab import WEB, Quiet
+from benches.lab import WEB, Server
 from benches.record import record, spread, table
 
 UNTIL = {"picture": "first chart has a curve", "end": "first run has ended"}
@@ -22,8 +20,7 @@ UNTIL = {"picture": "first chart has a curve", "end": "first run has ended"}
 
 def measure(rounds: int) -> list[dict[str, float]]:
     """Milliseconds of each round, by what was waited for."""
-    handler = partial(Quiet, directory=WEB / "built" / "lab")
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with Server(WEB / "built" / "lab") as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
         command = ["node", "tests/lab/first_picture.mjs", url, str(rounds)]
