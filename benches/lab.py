@@ -13,12 +13,14 @@ import argparse
 import json
 import statistics
 import subprocess
+import sys
 import threading
 from dataclasses import asdict, dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from math import comb, sqrt
 from pathlib import Path
+from typing import Any
 
 from benches import here
 from benches.peers import SPEED
@@ -53,6 +55,15 @@ class Quiet(SimpleHTTPRequestHandler):
         """Nothing."""
 
 
+class Server(ThreadingHTTPServer):
+    """Serves a browser that may leave in the middle of an answer."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Says what went wrong, unless the browser closed the connection: it does when it ends."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
+
 def median_interval(values: list[float]) -> tuple[float, float, float]:
     """Confidence level of the median's interval between order statistics, and the interval."""
     values, n = sorted(values), len(values)
@@ -65,7 +76,7 @@ def measure(rounds: int) -> list[Round]:
     """The runs, the first of which is the first of the browser."""
     plan = compile(SPEED[CASE].scenario())
     handler = partial(Quiet, directory=WEB / "built" / "engine-page")
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     url = f"http://127.0.0.1:{server.server_port}/"
     command = ["node", str(WEB / "tests" / "engine" / "bench.mjs"), url]

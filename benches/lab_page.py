@@ -12,9 +12,8 @@ import json
 import subprocess
 import threading
 from functools import partial
-from http.server import ThreadingHTTPServer
 
-from benches.lab import WEB, Quiet
+from benches.lab import WEB, Quiet, Server
 from benches.record import record, spread, table
 
 UNTIL = {"picture": "first chart has a curve", "end": "first run has ended"}
@@ -23,7 +22,7 @@ UNTIL = {"picture": "first chart has a curve", "end": "first run has ended"}
 def measure(rounds: int) -> list[dict[str, float]]:
     """Milliseconds of each round, by what was waited for."""
     handler = partial(Quiet, directory=WEB / "built" / "lab")
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    with Server(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}/"
         command = ["node", "tests/lab/first_picture.mjs", url, str(rounds)]
