@@ -302,7 +302,7 @@ fuzz-long: ## Fuzz every target for FUZZ_SECONDS, from where the last time ended
 
 # Full forms, with at most 20 replications: those of docs/papers.
 PAPERS := avq chokew drq mkc small-buffer
-papers: $(EXTENSION) $(INSTALLED) ## Reproduce the five papers and write docs/papers with its figures (15 minutes)
+papers: $(EXTENSION) $(INSTALLED) ## Reproduce the five papers and write docs/papers with its figures (half an hour)
 	for paper in $(PAPERS); do $(BIN)/marqueue paper run $$paper --most-replications 20 --force || exit; done
 	$(BIN)/python benches/paper_pages.py $(PAPERS:%=results/paper-%)
 
