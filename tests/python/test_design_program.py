@@ -68,8 +68,7 @@ def test_the_same_law_in_python_gives_the_same_packets() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_a_design_by_rules_takes_one_too() -> None:
-    """CoDel's target goes to a class that has one. PI2 at its own gains holds it, so the interval,
-    for which it has no parameter, changes nothing."""
+    """CoDel's target goes to a class with a parameter of this name."""
     text = designed("codel", "--program", "python:mine.py:Pi2")
     assert "Simulated with python:mine.py:Pi2 in place of" in text
 

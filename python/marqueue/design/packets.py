@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from marqueue.design.design import Design
-from marqueue.design.own_aqm import OwnAqm
+from marqueue.design.python_aqm import PythonAqm
 from marqueue.errors import ModelError
 from marqueue.results import CONFIDENCE, Figure, Result, Subject, Window
 from marqueue.results.comparison import Difference, compare
@@ -99,7 +99,7 @@ class Packets:
 
 
 def by_packets(
-    design: Design, progress: Progress | None = None, own: OwnAqm | None = None
+    design: Design, progress: Progress | None = None, python_aqm: PythonAqm | None = None
 ) -> Packets:
     """Simulates packets at the design and beyond the boundary, with a class in Python in place of
     the designed AQM if there is one.
@@ -120,9 +120,9 @@ def by_packets(
     values = inside, beyond
     warmup, measured = _times(design, inside)
     experiments = [_experiment(design.at(value)) for value in values]
-    if own is not None:
+    if python_aqm is not None:
         experiments = [
-            replace(each, parts=own.in_parts(each.parts, each.link)) for each in experiments
+            replace(each, parts=python_aqm.in_parts(each.parts, each.link)) for each in experiments
         ]
     frequency = _frequency(design) / experiments[0].step
     scenarios = [scenario(each, warmup, measured, frequency) for each in experiments]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from marqueue.design.design import Value
-from marqueue.design.own_aqm import OwnAqm
 from marqueue.design.packets import MOST_PACKETS, REPLICATIONS
+from marqueue.design.python_aqm import PythonAqm
 from marqueue.design.tcp_experiment import LINK, reno_over_a_dumbbell
 from marqueue.errors import ModelError
 from marqueue.results import Result, Subject
@@ -86,16 +86,16 @@ class BothSides:
 
 
 def both_sides(
-    design: RuleDesign, progress: Progress | None = None, own: OwnAqm | None = None
+    design: RuleDesign, progress: Progress | None = None, python_aqm: PythonAqm | None = None
 ) -> BothSides:
     """Simulates packets with the design, and with times :data:`ASIDE` times shorter and longer,
     with a class in Python in place of the designed AQM if there is one.
 
     Raises :class:`ModelError` if the runs would be too long.
     """
-    if own is not None:
+    if python_aqm is not None:
         aqm_at = design.aqm_at
-        design = replace(design, aqm_at=lambda factor: own.in_place_of(aqm_at(factor)))
+        design = replace(design, aqm_at=lambda factor: python_aqm.in_place_of(aqm_at(factor)))
     runs = [_scenario(design, factor) for factor in (1.0, 1 / ASIDE, ASIDE)]
     at, shorter, longer = run_each(runs, progress=progress)
     return BothSides(_differences(at, shorter), _differences(at, longer))

@@ -8,7 +8,7 @@
 //!   (4 ms at least, 16 ms at most).
 //!
 //! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout,
-//! where Linux begins anew; senders are not paced, for which Linux waits twice as long.
+//! where Linux begins anew; the train of a paced sender is as that of any, for which Linux waits twice as long.
 
 use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::{Dur, Time};

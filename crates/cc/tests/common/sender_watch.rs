@@ -182,10 +182,12 @@ impl Watch {
         }
         // At a pacing ratio of 0.1 and a round trip of minutes the next segment waits for longer than any timer.
         let paces = deadline == core.pacing_due();
-        // RACK waits from when a segment was sent for a round-trip time and a reordering window of one at most. Neither
-        // is longer than the connection has lasted, which may be longer than the longest retransmission timeout.
-        let lasted = Dur(2 * self.now.0);
-        let longest = self.now + self.config.max_rto.max(Dur(2_000_000_000)).max(lasted);
+        let mut longest = self.now + self.config.max_rto.max(Dur(2_000_000_000));
+        if deadline == core.repair_deadline {
+            // RACK waits from when a segment was sent for a round-trip time and a reordering window of one at most.
+            // Neither is longer than the connection has lasted, which may be longer than the longest timeout.
+            longest = longest.max(self.now + Dur(2 * self.now.0));
+        }
         assert!(deadline == Time::NEVER || paces || deadline <= longest, "{deadline:?} is too late");
         assert!(self.config.dialect == Dialect::Ns2 || deadline == Time::NEVER || !self.sender.is_done());
     }

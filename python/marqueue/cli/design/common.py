@@ -19,7 +19,7 @@ from marqueue.cli.design.output import print_design, print_plain
 from marqueue.cli.design.rule_output import print_rule_design, print_rule_design_plain
 from marqueue.cli.options import PlainJson
 from marqueue.design import Design, RuleDesign, both_sides, by_packets, check, stability_map
-from marqueue.design.own_aqm import OwnAqm
+from marqueue.design.python_aqm import PythonAqm
 from marqueue.errors import ModelError, RunError
 from marqueue.units import Duration, Rate, Size
 
@@ -131,14 +131,14 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., AnyDesign]],
                 parameters.insert(0, _parameter(each.name, hints[each.name], each.default))
 
         def run(**given: Any) -> None:
-            answer = {each.name: given.pop(each.name) for each in ANSWER}
+            answer = Answer(**{each.name: given.pop(each.name) for each in ANSWER})
             if any(each.name == "link" for each in own):
                 given = {"link": link(*(given.pop(each.name) for each in LINK)), **given}
             found = design(**given)
             if isinstance(found, Design):
-                show(found, **answer)
+                show(found, answer)
             else:
-                show_rules(found, **answer)
+                show_rules(found, answer)
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
@@ -173,68 +173,68 @@ def time(option: str, text: str) -> float:
         raise ModelError(f"{option}: {error}") from None
 
 
-def _own(program: str | None, packets: bool) -> OwnAqm | None:
-    """The class in Python that was given. Raises :class:`ModelError`."""
-    if program is None:
-        return None
-    if not packets:
-        raise ModelError("--program: expected --packets beside it")
-    return OwnAqm.read(program)
+@dataclass(frozen=True)
+class Answer:
+    """The options :data:`ANSWER`: what to print and to draw besides the design."""
+
+    packets: bool
+    program: str | None
+    check_: bool
+    map_: Path | None
+    json: bool
+
+    def read_program(self) -> PythonAqm | None:
+        """Runs the file of the class in Python, if one was given. Raises :class:`ModelError`."""
+        if self.program is None:
+            return None
+        if not self.packets:
+            raise ModelError("--program: expected --packets beside it")
+        return PythonAqm.read(self.program)
 
 
-def show(
-    design: Design,
-    packets: bool,
-    program: str | None,
-    check_: bool,
-    map_: Path | None,
-    json: bool,
-) -> None:
+def show(design: Design, answer: Answer) -> None:
     """Prints a design, with the requested checks and map."""
-    own = _own(program, packets)
-    if map_ is not None and map_.suffix != ".svg":
-        raise RunError(f"--map: got {str(map_)!r}, expected a name that ends in .svg")
+    python_aqm = answer.read_program()
+    if answer.map_ is not None and answer.map_.suffix != ".svg":
+        raise RunError(f"--map: got {str(answer.map_)!r}, expected a name that ends in .svg")
     trials = None
-    if check_:
+    if answer.check_:
         with progress_bar("Simulating") as progress:
             trials = check(design, progress)
     simulated = None
-    if packets:
+    if answer.packets:
         with progress_bar("Packets") as progress:
-            simulated = by_packets(design, progress, own)
-    if map_ is not None:
+            simulated = by_packets(design, progress, python_aqm)
+    if answer.map_ is not None:
         with progress_bar("Mapping") as progress:
             found = stability_map(design, progress)
         # Matplotlib takes longer to load than other commands take to run.
         from marqueue.plots.stability_map import save
 
-        save(found, f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}", map_)
-    if json:
-        print_plain(design, trials, simulated, program)
+        save(
+            found,
+            f"{design.controller}: {design.of} = {design.chosen:.4g} {design.unit}",
+            answer.map_,
+        )
+    if answer.json:
+        print_plain(design, trials, simulated, answer.program)
     else:
-        print_design(design, trials, simulated, program, map_)
+        print_design(design, trials, simulated, answer.program, answer.map_)
 
 
-def show_rules(
-    design: RuleDesign,
-    packets: bool,
-    program: str | None,
-    check_: bool,
-    map_: Path | None,
-    json: bool,
-) -> None:
+def show_rules(design: RuleDesign, answer: Answer) -> None:
     """Prints a design by rules, with the requested check by packets.
 
     Raises :class:`ModelError` if a check of the linear model was requested.
     """
-    for option, given in (("--check", check_), ("--map", map_ is not None)):
+    for option, given in (("--check", answer.check_), ("--map", answer.map_ is not None)):
         if given:
             raise ModelError(
                 f"{option}: {design.controller} has no linear model: expected --packets"
             )
-    own = _own(program, packets)
+    python_aqm = answer.read_program()
     sides = None
-    if packets:
+    if answer.packets:
         with progress_bar("Packets") as progress:
-            sides = both_sides(design, progress, own)
-    (print_rule_design_plain if json else print_rule_design)(design, sides, program)
+            sides = both_sides(design, progress, python_aqm)
+    (print_rule_design_plain if answer.json else print_rule_design)(design, sides, answer.program)

@@ -17,7 +17,7 @@ from marqueue.scenario.program import DIGEST
 
 
 @dataclass(frozen=True)
-class OwnAqm:
+class PythonAqm:
     """A class in Python that scenarios can name as their AQM."""
 
     name: str
@@ -27,7 +27,7 @@ class OwnAqm:
     parameters: frozenset[str]
 
     @classmethod
-    def read(cls, name: str) -> OwnAqm:
+    def read(cls, name: str) -> PythonAqm:
         """Runs the file of a class, which is in the current folder. Raises ModelError with what was
         expected if there is no such class."""
         try:
