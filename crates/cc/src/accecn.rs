@@ -144,6 +144,8 @@ pub struct SenderCounters {
     cep: u32,
     /// s.ceb, once an option has come.
     ceb: Option<u32>,
+    /// Bytes that the option has reported as marked, of all its rounds.
+    marked_bytes: u64,
     /// One past the highest segment that was reported as arrived.
     highest: u32,
     /// Mean number of packets that an acknowledgement reports.
@@ -163,7 +165,7 @@ pub struct Marks {
 
 impl Default for SenderCounters {
     fn default() -> SenderCounters {
-        SenderCounters { cep: FIRST_CEP, ceb: None, highest: 1, mean: 0.0, latest: 0 }
+        SenderCounters { cep: FIRST_CEP, ceb: None, marked_bytes: 0, highest: 1, mean: 0.0, latest: 0 }
     }
 }
 
@@ -193,11 +195,23 @@ impl SenderCounters {
         self.latest
     }
 
+    /// Packets that have been reported as marked, of the whole connection.
+    pub fn marked(&self) -> u32 {
+        self.cep.wrapping_sub(FIRST_CEP)
+    }
+
+    /// Bytes that have been reported as marked, of the whole connection; none without the option.
+    pub fn marked_bytes(&self) -> u64 {
+        self.marked_bytes
+    }
+
     /// d.ceb: bytes newly marked, if this acknowledgement and an earlier one have the option.
     fn new_bytes(&mut self, ack: &Ack<'_>) -> Option<u32> {
         let ceb = ack.counters.as_ref()?.ce;
         let before = self.ceb.replace(ceb).unwrap_or(0);
-        Some((ceb + BYTES_CYCLE - before) % BYTES_CYCLE)
+        let new = (ceb + BYTES_CYCLE - before) % BYTES_CYCLE;
+        self.marked_bytes += u64::from(new);
+        Some(new)
     }
 }
 

@@ -426,6 +426,11 @@ impl Core {
         }
     }
 
+    /// What AccECN has reported of this connection, once it has reported anything.
+    pub fn marks_reported(&self) -> Option<&SenderCounters> {
+        self.counters.as_deref()
+    }
+
     /// Has all data of the application been acknowledged?
     pub fn is_done(&self) -> bool {
         self.una >= self.end

@@ -1,6 +1,7 @@
 //! A TCP sender alone, without a network: whoever holds it tells it what arrives and when.
 
-use marqueue_cc::accecn::ace_flags;
+use marqueue_cc::accecn::{ace_flags, SenderCounters};
+use marqueue_cc::law_list::EchoMode;
 use marqueue_cc::recovery::RepairState;
 use marqueue_cc::segment::{Ack, ByteCounters};
 use marqueue_cc::{Config, Segment, Sender};
@@ -92,7 +93,8 @@ impl TcpSender {
         self.config.timestamp(Time(now))
     }
 
-    /// Windows in segments, times in seconds, counts of segments, and where the loss recovery tells, its phase.
+    /// Windows in segments, times in seconds, counts of segments, and where the loss recovery tells, its phase; on a
+    /// connection with AccECN packets and bytes that have been reported as marked.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (core, info) = (self.sender.core(), self.sender.core().info(&self.config));
         let told = PyDict::new(py);
@@ -114,6 +116,11 @@ impl TcpSender {
             told.set_item("sacked", repair.sacked)?;
             told.set_item("lost", repair.lost)?;
             told.set_item("retransmitted", repair.retransmitted)?;
+        }
+        if self.config.feedback == EchoMode::Counted {
+            let counters = core.marks_reported();
+            told.set_item("marked", counters.map_or(0, SenderCounters::marked))?;
+            told.set_item("marked_bytes", counters.map_or(0, SenderCounters::marked_bytes))?;
         }
         Ok(told)
     }

@@ -16,7 +16,7 @@ from marqueue.statistics.estimates import Floats
 from marqueue.theory.linear.margins import Margins
 
 Side = Literal["below", "above"]
-Kind = Literal["sufficient", "exact"]
+Kind = Literal["sufficient", "exact", "approximate"]
 
 #: Search for the boundary: the factor between values, the largest factor from the bound, and the
 #: factor inside the bound at which it starts (an exact bound is on the boundary).
@@ -43,6 +43,7 @@ class Rule:
     bound: float | None
     """The value up to which (or from which) it guarantees stability; None if it guarantees none."""
     kind: Kind
+    """``approximate`` is a bound of a simplified model: the boundary may be on either side of it."""
 
 
 class Setting(Protocol):

@@ -363,4 +363,9 @@ class Connection:
                 "tcpi_retrans": info["retransmitted"],
                 "tcpi_delivered": info["una"] - 1 + info["sacked"],
             }
+        if "marked" in info:
+            fields |= {
+                "tcpi_delivered_ce": info["marked"],
+                "tcpi_delivered_ce_bytes": info["marked_bytes"],
+            }
         return fields

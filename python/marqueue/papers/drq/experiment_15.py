@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.edge import GROUPS, aggregate, edge_table, goodputs
 from marqueue.papers.drq.measures import name, named
-from marqueue.papers.drq.setups import SCHEMES, edge, label, round_trip, shorter
+from marqueue.papers.drq.setups import SCHEMES, core_rate, edge, label, round_trip, shorter
 from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -20,8 +20,9 @@ AXIS = "Density of SG1, cycles/bit"
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per scheme and density."""
+    core, rtt = core_rate(choice), round_trip(choice)
     return {
-        name(scheme, w): edge(scheme, CLOCK, (w, LOW), rtt=round_trip(choice))
+        name(scheme, w): edge(scheme, CLOCK, (w, LOW), core, rtt)
         for scheme in SCHEMES
         for w in DENSITIES
     }

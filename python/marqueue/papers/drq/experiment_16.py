@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from marqueue.papers.drq.measures import quotient, swept, total
-from marqueue.papers.drq.setups import round_trip, shorter, two_edges
+from marqueue.papers.drq.setups import core_rate, round_trip, shorter, two_edges
 from marqueue.papers.figures import PaperFigure, sweep_figure
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
@@ -21,7 +21,8 @@ EDGES = {"IE1": "IE1, DRQ", "IE2": "IE2, RED-RED"}
 
 def setups(choice: Choice) -> Mapping[str, Scenario]:
     """A set-up per density."""
-    return {each: two_edges(CLOCK, (w, LOW), round_trip(choice)) for w, each in NAMES.items()}
+    core, rtt = core_rate(choice), round_trip(choice)
+    return {each: two_edges(CLOCK, (w, LOW), core, rtt) for w, each in NAMES.items()}
 
 
 def measure(runs: Runs, _choice: Choice) -> Quantities:

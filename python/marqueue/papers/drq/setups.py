@@ -69,6 +69,11 @@ def round_trip(choice: Choice) -> int:
     return int(choice["round-trip"].removesuffix("ms"))
 
 
+def core_rate(choice: Choice) -> float:
+    """The rate of L1 and L2 in the edge topology, Mbit/s."""
+    return float(choice["core-rate"].removesuffix("-mbit"))
+
+
 def settling(rtt: int) -> Sequence[str]:
     """How long set-ups outside the dumbbell run, if not as in the scenario file."""
     return LONGER if rtt > RTT else ()
@@ -153,15 +158,12 @@ def parking_lot(
 
 
 def edge(
-    scheme: str, clock: float, densities: Sequence[float], core: float = 40.0, rtt: int = RTT
+    scheme: str, clock: float, densities: Sequence[float], core: float, rtt: int
 ) -> Scenario:
     """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 at
     ``core`` Mbit/s."""
     data = table("edge")
-    links = named_links(data)
-    lengthen(links, rtt)
-    for each in ("L1", "L2"):
-        links[each]["rate"] = f"{core:g} Mbit/s"
+    links = edge_links(data, core, rtt)
     under(scheme, links["IE1"], clock)
     under(scheme, links["EE1"])
     data["traffic"][:2] = [
@@ -172,11 +174,10 @@ def edge(
     return built(data, f"{label(scheme)} at the edge, {at}", settling(rtt))
 
 
-def two_edges(clock: float, densities: Sequence[float], rtt: int = RTT) -> Scenario:
+def two_edges(clock: float, densities: Sequence[float], core: float, rtt: int) -> Scenario:
     """DRQ at IE1 and RED-RED at IE2, each with its own SG1 and SG2 of these densities."""
     data = table("edge")
-    links = named_links(data)
-    lengthen(links, rtt)
+    links = edge_links(data, core, rtt)
     edges = {"1": "drq", "2": "red-red"}
     for number, scheme in edges.items():
         for end in ("IE", "EE"):
@@ -188,7 +189,17 @@ def two_edges(clock: float, densities: Sequence[float], rtt: int = RTT) -> Scena
         for number in edges
         for i, w in enumerate(densities, start=1)
     ]
-    return built(data, f"DRQ at IE1 and RED-RED at IE2, w1 = {densities[0]:g}", settling(rtt))
+    at = f"w1 = {densities[0]:g}, core {core:g} Mbit/s"
+    return built(data, f"DRQ at IE1 and RED-RED at IE2, {at}", settling(rtt))
+
+
+def edge_links(data: Mapping[str, Any], core: float, rtt: int) -> dict[str, dict[str, Any]]:
+    """The links of the edge topology, L1 and L2 at ``core`` Mbit/s, with round trips of ``rtt`` ms."""
+    links = named_links(data)
+    lengthen(links, rtt)
+    for each in ("L1", "L2"):
+        links[each]["rate"] = f"{core:g} Mbit/s"
+    return links
 
 
 def named_links(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
