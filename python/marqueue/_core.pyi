@@ -194,11 +194,12 @@ class TcpSender:
         now: int,
         ack: int,
         sack: Sequence[tuple[int, int]],
-        echo: int | None,
+        timestamps: tuple[int, int] | None,
         feedback: tuple[int, tuple[int, int, int] | None],
         window: int,
     ) -> list[tuple[int, bool, bool]]:
-        """An acknowledgement arrives, with the receiver's window in segments. ``feedback`` is its
+        """An acknowledgement arrives, with the receiver's window in segments. ``timestamps`` are the
+        receiver's and the echoed one. ``feedback`` is its
         ECN flags as the number AE CWR ECE (RFC 9768, section 3.1), of which ECE alone is the echo
         of RFC 3168, and AccECN's counters of bytes with ECT(0), CE and ECT(1)."""
     def on_timer(self, now: int) -> list[tuple[int, bool, bool]]:

@@ -152,6 +152,8 @@ pub struct SenderCounters {
     mean: f64,
     /// Packets that the latest acknowledgement reports as marked.
     latest: u32,
+    /// The latest timestamp of the receiver.
+    stamp: u32,
 }
 
 /// What an acknowledgement newly reports, in packets.
@@ -165,7 +167,7 @@ pub struct Marks {
 
 impl Default for SenderCounters {
     fn default() -> SenderCounters {
-        SenderCounters { cep: FIRST_CEP, ceb: None, marked_bytes: 0, highest: 1, mean: 0.0, latest: 0 }
+        SenderCounters { cep: FIRST_CEP, ceb: None, marked_bytes: 0, highest: 1, mean: 0.0, latest: 0, stamp: 0 }
     }
 }
 
@@ -178,13 +180,24 @@ impl SenderCounters {
         self.highest = self.highest.max(end);
         self.latest = 0;
         let arrived = beyond.max(u32::from(ack.ack > una || duplicates));
+        // Where an acknowledgement reports nothing new, a later timestamp of the receiver tells that its counters are not
+        // older than those read before (Linux, FLAG_TS_PROGRESS).
+        let later = ack.echo.is_some() && ack.stamp.wrapping_sub(self.stamp) as i32 > 0;
+        if later {
+            self.stamp = ack.stamp;
+        }
         if arrived == 0 {
-            return Marks::default();
+            return if later { self.count(ack, arrived, config.segment) } else { Marks::default() };
         }
         self.mean += if self.mean == 0.0 { f64::from(arrived) } else { WEIGHT * (f64::from(arrived) - self.mean) };
+        self.count(ack, arrived, config.segment)
+    }
+
+    /// Counts what an acknowledgement of so many packets reports as marked.
+    fn count(&mut self, ack: &Ack<'_>, arrived: u32, segment: u32) -> Marks {
         let least = (ace_bits(ack.flags) + CYCLE - self.cep % CYCLE) % CYCLE;
         let new_bytes = self.new_bytes(ack);
-        let marked = if self.mean > MANY { least } else { safe(arrived, least, new_bytes, config.segment) };
+        let marked = if self.mean > MANY { least } else { safe(arrived, least, new_bytes, segment) };
         self.cep = self.cep.wrapping_add(marked);
         self.latest = marked;
         Marks { arrived, marked }

@@ -22,13 +22,15 @@ pub struct Options {
     pub sack: SackBlocks,
     /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
+    /// The receiver's own timestamp (TSval), if the connection has timestamps.
+    pub stamp: u32,
     /// The counters of the AccECN option.
     pub counters: Option<ByteCounters>,
 }
 
 impl Options {
     /// No option.
-    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None, counters: None };
+    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None, stamp: 0, counters: None };
 }
 
 /// An acknowledgement to send.
@@ -304,6 +306,7 @@ impl Receiver {
         if config.timestamps {
             self.last_ack = ack;
             rx.options.echo = Some(self.recent);
+            rx.options.stamp = config.timestamp(rx.now);
         }
         if has_blocks {
             let n = self.choose_blocks(config.dialect, seq, twice, &mut rx.options.sack);

@@ -40,10 +40,12 @@ pub struct Ack<'a> {
     pub sack: &'a [(u32, u32)],
     /// The echoed timestamp (TSecr), if the connection has timestamps.
     pub echo: Option<u32>,
+    /// The receiver's own timestamp (TSval), if the connection has timestamps.
+    pub stamp: u32,
 }
 
 impl Default for Ack<'_> {
     fn default() -> Self {
-        Ack { ack: 0, ece: false, flags: Flags::NONE, counters: &None, sack: &[], echo: None }
+        Ack { ack: 0, ece: false, flags: Flags::NONE, counters: &None, sack: &[], echo: None, stamp: 0 }
     }
 }

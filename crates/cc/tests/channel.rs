@@ -127,12 +127,12 @@ impl World<'_> {
         if arrival == next {
             match self.on_way.pop_first().expect("it has just been seen").1 {
                 Packet::Data(segment, ecn, timestamp) => self.receive(segment, ecn, timestamp),
-                Packet::Ack(outgoing, Options { sack, echo, counters }) => {
+                Packet::Ack(outgoing, Options { sack, echo, stamp, counters }) => {
                     let (ack, ece, flags) = (outgoing.ack, outgoing.ece(), outgoing.echo);
                     self.sender.on_ack(
                         self.config,
                         next,
-                        &Ack { ack, ece, flags, counters: &counters, sack: &sack, echo },
+                        &Ack { ack, ece, flags, counters: &counters, sack: &sack, echo, stamp },
                         out,
                     );
                 }

@@ -57,14 +57,14 @@ impl TcpSender {
         self.take()
     }
 
-    /// An acknowledgement arrives: the next segment expected, the SACK blocks, the echoed timestamp, what it says of ECN, and
-    /// the receiver's window in segments.
+    /// An acknowledgement arrives: the next segment expected, the SACK blocks, the receiver's timestamp and the echoed one,
+    /// what it says of ECN, and the receiver's window in segments.
     fn on_ack(
         &mut self,
         now: u64,
         ack: u32,
         sack: Vec<(u32, u32)>,
-        echo: Option<u32>,
+        timestamps: Option<(u32, u32)>,
         feedback: Feedback,
         window: u32,
     ) -> Vec<Sent> {
@@ -72,7 +72,9 @@ impl TcpSender {
         let (bits, counters) = feedback;
         let flags = Flags::ACK | ace_flags(bits);
         let counters = counters.map(|(ect0, ce, ect1)| ByteCounters { ect0, ce, ect1 });
-        let ack = Ack { ack, ece: flags.has(Flags::ECE), flags, counters: &counters, sack: &sack, echo };
+        let (ece, stamp, echo) =
+            (flags.has(Flags::ECE), timestamps.map_or(0, |each| each.0), timestamps.map(|each| each.1));
+        let ack = Ack { ack, ece, flags, counters: &counters, sack: &sack, echo, stamp };
         self.sender.on_ack(&self.config, Time(now), &ack, &mut self.out);
         self.take()
     }

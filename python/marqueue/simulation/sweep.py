@@ -24,7 +24,7 @@ from marqueue.errors import RunError
 from marqueue.programs.registry import sources
 from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import seal_directory
-from marqueue.results.output_directory import OutputDirectory, claim
+from marqueue.results.output_directory import OutputDirectory, claim, flush
 from marqueue.results.provenance import here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
@@ -176,15 +176,15 @@ def sweep_into(
         completed = _run_in_processes(missing, processes, checkpoints, limits, progress)
     else:
         completed = _run_in_threads(missing, executor, checkpoints, limits)
-    # Read as they end, while others run: at the end one processor would read and the others wait.
+    # Read and flushed as they end, while others run: at the end one processor would be busy and the
+    # others wait. What a crash of the machine leaves damaged before that is found by its digest.
     there = {each.number for each in points} - {each.number for each in missing}
+    found = {}
     with closing(completed) as numbers:
-        found = {
-            number: MeasuredPoint.read(
-                request.points[number - 1], names[number - 1], directories[number - 1]
-            )
-            for number in chain(there, numbers)
-        }
+        for number in chain(there, numbers):
+            point, directory = request.points[number - 1], directories[number - 1]
+            found[number] = MeasuredPoint.read(point, names[number - 1], directory)
+            flush(directory)
     measured = [found[number] for number in sorted(found)]
     stopped = executor.stopped
     if not measured:

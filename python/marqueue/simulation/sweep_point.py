@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.results.integrity import Fault, check_directory, read_provenance
-from marqueue.results.output_directory import flush, staging_directory
+from marqueue.results.output_directory import staging_directory
 from marqueue.results.output_file import unwritable
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
@@ -58,13 +58,13 @@ class SweepPoint:
 
     def store(self, result: Result, limits: Limits, checkpoints: Checkpoints) -> None:
         """Writes its result, and removes the checkpoints that are in it. The directory appears
-        whole or not at all."""
+        whole or not at all. It is not flushed to the disk: who stores it may have another to run.
+        """
         checkpoints.begin()
         try:
             with staging_directory(self.directory) as fresh:
                 # Without a report, which can take longer than the run; the sweep has one.
                 result.write_files(fresh)
-                flush(fresh)
                 fresh.rename(self.directory)
         except OSError as error:
             raise unwritable(self.directory, error) from None

@@ -66,7 +66,7 @@ impl WindowLaw for Dctcp {
         if echoed.ack <= self.window_end {
             return;
         }
-        let (g, m) = (config.dctcp_g, f64::from(self.marked) / f64::from(self.acked.max(1)));
+        let (g, m) = (config.dctcp_g, (f64::from(self.marked) / f64::from(self.acked.max(1))).min(1.0));
         let alpha = if config.whole_segments { in_units(self.alpha, g, m) } else { (1.0 - g) * self.alpha + g * m };
         *self = Dctcp { alpha, acked: 0, marked: 0, window_end: echoed.max };
     }

@@ -182,9 +182,10 @@ class Connection:
             raise NotModelled(packet.line, "an acknowledgement before the handshake")
         if packet.ack is None:
             raise NotModelled(packet.line, "a segment without an acknowledgement")
-        echo = None
+        timestamps = None
         if packet.timestamp and self.settings.parameters["timestamps"]:
             echo = self._timestamps.get(packet.timestamp[1])
+            timestamps = None if echo is None else (packet.timestamp[0], echo)
         scale = 0 if "S" in packet.flags else self._scale
         window = ((packet.window or 0) << scale) // self._segments.size
         if not window:
@@ -194,7 +195,7 @@ class Connection:
                 self.now,
                 self._segment(packet, packet.ack),
                 [(self._segment(packet, a), self._segment(packet, b)) for a, b in packet.sack],
-                echo,
+                timestamps,
                 self._feedback(packet),
                 window,
             )
