@@ -198,10 +198,10 @@ class TcpSender:
         feedback: tuple[int, tuple[int, int, int] | None],
         window: int,
     ) -> list[tuple[int, bool, bool]]:
-        """An acknowledgement arrives, with the receiver's window in segments. ``timestamps`` are the
-        receiver's and the echoed one. ``feedback`` is its
-        ECN flags as the number AE CWR ECE (RFC 9768, section 3.1), of which ECE alone is the echo
-        of RFC 3168, and AccECN's counters of bytes with ECT(0), CE and ECT(1)."""
+        """An acknowledgement arrives, with the receiver's window in segments. ``timestamps`` are
+        the receiver's and the echoed one. ``feedback`` is its ECN flags as the number AE CWR ECE
+        (RFC 9768, section 3.1), of which ECE alone is the echo of RFC 3168, and AccECN's counters
+        of bytes with ECT(0), CE and ECT(1)."""
     def on_timer(self, now: int) -> list[tuple[int, bool, bool]]:
         """The timer of ``deadline`` expires."""
     def deadline(self) -> int | None:
@@ -217,6 +217,8 @@ class LiveLink:
 
     packet_time: float | None
     """Transmission time of a packet of mean size on the fastest managed queue, s."""
+    is_broken: bool
+    """Whether the link has ended because a program that it names broke off."""
 
     def __init__(
         self,
@@ -234,7 +236,8 @@ class LiveLink:
         their processing class, and whether they cross the network with an ECN field that begins
         with 00; None for numbers in no use. It is empty if all packets take the only route. With
         ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises
-        PlanError if the plan cannot be run, OSError if a device cannot be created."""
+        PlanError if the plan cannot be run, ProgramFailed if a program cannot begin, OSError if a
+        device cannot be created."""
     def start(self) -> float:
         """Start to forward packets in a thread of its own. Returns the time on the system's
         monotonic clock at which the link's clock is zero, s."""
@@ -244,7 +247,8 @@ class LiveLink:
         packets since the one before, NaN without any), ``series`` (columns of one row)."""
     def finish(self) -> dict[str, Any]:
         """Stop the link. Returns its measurements, and under ``audit`` whether the machine kept up.
-        The devices stay open as long as this object. Raises OSError if one was removed."""
+        The devices stay open as long as this object. Raises OSError if one was removed,
+        ProgramFailed if a program has broken off."""
 
 class PacedFlows:
     """Rate-based flows of a plan with real packets, on UDP sockets, in one thread."""

@@ -227,3 +227,75 @@ def test_an_invalid_trace_is_refused_with_its_line(text, said, tmp_path):
     (tmp_path / "trace").write_text(text)
     with pytest.raises(RunError, match=re.escape(said)):
         capacity.read(tmp_path / "trace")
+
+
+EVERY_TENTH = """
+import marqueue
+from marqueue import DROP, PASS
+
+
+@marqueue.aqm{options}
+class Tenth:
+    seen = marqueue.probe("packets")
+
+    def on_arrival(self, packet, queue, now):
+        self.seen += 1
+        return DROP if self.seen % 10 == 0 else PASS
+"""
+SEND = ("sh", "-c", "iperf3 -c $MARQUEUE_OUTSIDE -C cubic -t 1")
+
+
+@needs_links
+@pytest.mark.parametrize("options", ["", "(jit=True)"], ids=["interpreted", "compiled"])
+def test_a_class_in_python_decides_about_real_packets(options, link, server, tmp_path):
+    (tmp_path / "tenth.py").write_text(EVERY_TENTH.replace("{options}", options), encoding="utf-8")
+    given = "--rate", "20Mbit/s", "--aqm", "python:tenth.py:Tenth", "--buffer", "1000 packets"
+    done = link(*given, "--json", "link.json", "--report", "kept", "--", *SEND)
+    assert done.returncode == 0, done.stderr
+    assert "Note: tenth.py is a program in Python. It can do whatever you can do." in done.stderr
+    up, down = json.loads((tmp_path / "link.json").read_text())["links"]
+    assert up["arrivals"] > 100
+    # Each direction has an object of its own.
+    for direction in (up, down):
+        assert direction["drops"]["early"] == direction["arrivals"] // 10
+    assert (tmp_path / "kept" / "tenth.py").exists()
+
+
+BREAKS = EVERY_TENTH.format(options="").replace("DROP if", "1 / 0 if")
+
+
+@needs_links
+def test_a_class_that_raises_ends_the_link_and_its_command(link, server, tmp_path):
+    (tmp_path / "tenth.py").write_text(BREAKS, encoding="utf-8")
+    given = "--rate", "20Mbit/s", "--aqm", "python:tenth.py:Tenth", "--json", "link.json"
+    done = link(*given, "--", "sh", "-c", "iperf3 -c $MARQUEUE_OUTSIDE -t 600 >/dev/null")
+    assert done.returncode == 1, done.stderr
+    assert re.search(r"link: tenth.py:Tenth: on_arrival, after \d+ packets, at ", done.stderr)
+    assert 'File "tenth.py", line 12, in on_arrival' in done.stderr
+    assert not (tmp_path / "link.json").exists()
+
+
+@needs_links
+def test_a_class_that_raises_ends_a_live_run(marqueue, small_file, tmp_path):
+    (tmp_path / "tenth.py").write_text(BREAKS, encoding="utf-8")
+    changes = "duration=10 min", "topology.bottleneck.aqm=python:tenth.py:Tenth"
+    changed = [word for each in changes for word in ("--set", each)]
+    done = marqueue("live", small_file, *changed, "--replications", "1", "--out", "out")
+    assert done.returncode == 1, done.stderr
+    assert 'File "tenth.py", line 12, in on_arrival' in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("aqm", "message"),
+    [
+        ("python:none.py:Mine", "--aqm: none.py cannot be read: No such file or directory"),
+        ("python:mine", "expected python:FILE.py:CLASS with a file beside the scenario"),
+        ("python:tenth.py:Tenth:every=5", "--aqm: every: unknown key"),
+    ],
+)
+def test_a_class_that_cannot_manage_a_link_is_refused(aqm, message, marqueue, tmp_path):
+    (tmp_path / "tenth.py").write_text(EVERY_TENTH.format(options=""), encoding="utf-8")
+    done = marqueue("link", "--rate", "1Mbit/s", "--aqm", aqm, "--", "true")
+    assert done.returncode == 2
+    assert message in done.stderr

@@ -172,6 +172,11 @@ impl Default for SenderCounters {
 }
 
 impl SenderCounters {
+    /// Those after the handshake, which this acknowledgement ended.
+    pub fn after(ack: &Ack<'_>) -> SenderCounters {
+        SenderCounters { stamp: ack.stamp, ..SenderCounters::default() }
+    }
+
     /// Decodes an acknowledgement; `una` is SND.UNA before it. `duplicates`: one that reports nothing new by its numbers
     /// tells of a packet (there is no SACK).
     pub fn decode(&mut self, config: &Config, ack: &Ack<'_>, una: u32, duplicates: bool) -> Marks {

@@ -176,22 +176,35 @@ mod linux {
         assert!(l.in_slow_start() && l.cwnd() < 16.0);
     }
 
+    /// The first of 60 acknowledgements, so many ms apart, that ends slow start.
+    fn end_of_train(config: Config, distance: f64) -> Option<u32> {
+        let mut l = open(config).lead;
+        (0..60).find(|n| {
+            l.now = at(0.2 + f64::from(*n) * distance * 1e-3);
+            let echo = Some(l.config.timestamp(l.now) - 100_000);
+            l.hear(Ack { ack: n + 2, echo, ..Ack::default() });
+            !l.sender.core().window.in_slow_start()
+        })
+    }
+
     #[test]
     fn a_train_half_a_round_trip_long_ends_it() {
         // (100 ms + 1 ms)/2 after the first acknowledgement of the round.
         for (distance, found) in [(2.0, Some(26)), (1.0, Some(51)), (2.1, None)] {
-            let mut l = open(set("hystart", 60.0)).lead;
-            let mut end = None;
-            for n in 0..60 {
-                l.now = at(0.2 + n as f64 * distance * 1e-3);
-                let echo = Some(l.config.timestamp(l.now) - 100_000);
-                l.hear(Ack { ack: n + 2, echo, ..Ack::default() });
-                if end.is_none() && !l.sender.core().window.in_slow_start() {
-                    end = Some(n);
-                }
-            }
-            assert_eq!(end, found, "{distance} ms apart");
+            assert_eq!(end_of_train(set("hystart", 60.0), distance), found, "{distance} ms apart");
         }
+    }
+
+    #[test]
+    fn a_sender_that_paces_waits_for_a_whole_round_trip() {
+        let paced = config_of(
+            "rfc",
+            &[("slow_start", "hystart"), ("control", "cubic"), ("pacing", "window")],
+            &[("initial_window", 60.0), ("delayed_ack", 0.0), ("pacing_quantum", 60.0)],
+            &[("timestamps", true)],
+        );
+        assert_eq!(end_of_train(paced.clone(), 2.0), Some(51), "100 ms + 1 ms");
+        assert_eq!(end_of_train(paced, 1.0), None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use marqueue_core::params::ParamError;
 use marqueue_core::{Flags, Packet, Price, Signals, Time};
 use marqueue_sim::impair::Pipe;
 use marqueue_sim::plan::{LinkPlan, Plan, QueuePlan};
-use marqueue_sim::programs::NoPrograms;
+use marqueue_sim::programs::Programs;
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;
@@ -128,11 +128,12 @@ pub struct Network {
 }
 
 impl Network {
-    /// The empty network of `plan`. Its AQMs and impairments draw from `seed`; a link without a queue is a wire.
+    /// The empty network of `plan`, with the programs that it names as AQMs. Its AQMs and impairments draw from `seed`; a
+    /// link without a queue is a wire.
     ///
     /// # Errors
     /// Names the first invalid value. Packet traces are refused: sequence numbers are not read.
-    pub fn new(plan: &Plan, seed: u64) -> Result<Network, ParamError> {
+    pub fn new(plan: &Plan, seed: u64, programs: &impl Programs) -> Result<Network, ParamError> {
         check_links(plan)?;
         let mut links = Vec::new();
         for (i, link) in plan.links.iter().enumerate() {
@@ -140,7 +141,7 @@ impl Network {
                 let message = "got the qdisc of a simulated kernel, expected an AQM of the simulator";
                 return Err(ParamError::new(format!("links[{i}].queue.policy"), message));
             }
-            links.push(build_link(plan, link, seed).map_err(|e| e.within(&format!("links[{i}]")))?);
+            links.push(build_link(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}]")))?);
         }
         let (mut stages, mut first_stages) = (Vec::new(), Vec::new());
         for route in &plan.routes {
@@ -383,7 +384,7 @@ impl Network {
     }
 }
 
-fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamError> {
+fn build_link(plan: &Plan, link: &LinkPlan, seed: u64, programs: &impl Programs) -> Result<Link, ParamError> {
     if link.trace {
         return Err(ParamError::new("trace", "got true, expected false: record real packets with tcpdump"));
     }
@@ -394,7 +395,7 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64) -> Result<Link, ParamErro
         let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
         return Err(ParamError::new("per_flow", message));
     }
-    let resource = build_resource(plan, link, seed, &NoPrograms)?;
+    let resource = build_resource(plan, link, seed, programs)?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),

@@ -7,6 +7,7 @@ use marqueue_live::header::{write_ecn, Header, Kind};
 use marqueue_live::network::{End, Network};
 use marqueue_live::packet_pool::PacketPool;
 use marqueue_sim::plan::{CpuPlan, LinkPlan, PipePlan, Plan, QueuePlan, RoutePlan, TrafficKind, TrafficPlan, WorkPlan};
+use marqueue_sim::programs::NoPrograms;
 use marqueue_sim::{run, Control};
 
 const SECOND: u64 = 1_000_000_000;
@@ -69,7 +70,7 @@ fn first_link_arrivals(plan: &Plan) -> Vec<(Time, u32)> {
 fn measurements_equal_those_of_the_simulator() {
     for entry in marqueue_aqm::catalogue() {
         let mut plan = plan(entry.name);
-        if Network::new(&plan, 7).is_err() {
+        if Network::new(&plan, 7, &NoPrograms).is_err() {
             continue; // An AQM with required parameters.
         }
         plan.links[1].pipe.jitter = Some(policy("", &[("mean", 0.002)]).params);
@@ -85,7 +86,7 @@ fn measurements_equal_those_of_the_simulator() {
         let group = TrafficPlan { name: "p".into(), dscp: 0, class: 0, kind };
         let simulated = Plan { traffic: vec![group], ..plan.clone() };
         let expected = run(&simulated, 7, &Control::default()).unwrap();
-        let mut network = Network::new(&plan, 7).unwrap();
+        let mut network = Network::new(&plan, 7, &NoPrograms).unwrap();
         for (t, bytes) in first_link_arrivals(&simulated) {
             network.enter(t, End::Near, 0, Packet::data(0, 0, bytes));
         }
@@ -133,7 +134,7 @@ fn a_cpu_processes_packets_by_class_as_in_the_simulator() {
     let mut traced = plan.clone();
     traced.links[0].trace = true;
     let expected = run(&traced, 7, &Control::default()).expect("a plan that runs");
-    let mut network = Network::new(&plan, 7).unwrap();
+    let mut network = Network::new(&plan, 7, &NoPrograms).unwrap();
     for row in &expected.traces[0].1.rows {
         if row.kind as u8 == marqueue_sim::trace::TraceKind::Arrive as u8 {
             let (packet, class) = (row.packet, row.packet.class());
@@ -154,7 +155,7 @@ fn a_cpu_processes_packets_by_class_as_in_the_simulator() {
 fn prices_are_written_for_packets_that_have_room_for_them() {
     let mut plan = plan("droptail");
     plan.links[1].queue.as_mut().unwrap().policy = policy("mkc", &[("delta", 0.1)]);
-    let mut network = Network::new(&plan, 1).unwrap();
+    let mut network = Network::new(&plan, 1, &NoPrograms).unwrap();
     let packet = Packet::data(0, 0, 1000).with_head(Head::default().with(Flags::SIGNALS));
     let sent = Signals::for_max_price(17);
     for n in 0..1000u64 {
@@ -196,7 +197,7 @@ fn packets_leave_at_delivery_opportunities() {
         delivery_opportunities: vec![Dur(20_000_000), Dur(50_000_000)],
         ..plan.links[1].clone()
     };
-    let mut network = Network::new(&plan, 1).unwrap();
+    let mut network = Network::new(&plan, 1, &NoPrograms).unwrap();
     (0..3).for_each(|n| network.enter(Time(n), End::Near, 0, Packet::data(0, 0, 1000)));
     network.advance(Time(SECOND));
     // The second packet takes the last 504 bytes of the first instant and 496 of the second; the third fits into the
@@ -240,7 +241,7 @@ fn malformed_packets_are_forwarded_or_counted() {
     plan.links[2].rate = Rate(1_000_000_000);
     plan.links[0].pipe.loss = Some(policy("random", &[("probability", 0.01)]));
     plan.duration = Time(1 << 62);
-    let mut network = Network::new(&plan, 3).unwrap();
+    let mut network = Network::new(&plan, 3, &NoPrograms).unwrap();
     let (mut pool, mut rng) = (PacketPool::new(1500, 600 * 1500), Rng::named(3, "nonsense"));
     let mut kinds = vec![(Kind::Other, Ecn::NotEct, 0u64); 1024];
     let (mut received, mut sent, mut lost, mut full, mut marked, mut ip) = (0u64, 0u64, 0u64, 0u64, 0u64, 0u64);
@@ -295,7 +296,7 @@ fn malformed_packets_are_forwarded_or_counted() {
 #[test]
 fn shared_samples_cover_the_run_and_leave_the_result() {
     let plan = plan("red");
-    let mut network = Network::new(&plan, 7).expect("a plan that runs");
+    let mut network = Network::new(&plan, 7, &NoPrograms).expect("a plan that runs");
     let shared = network.share_samples();
     // One packet a millisecond for half a second. The service times are 0.8 ms and 0.89 ms, so no packet waits.
     for ms in 0..500u64 {

@@ -1,7 +1,9 @@
 //! Carries real packets through the network of a plan.
 
 use crate::convert;
+use crate::program::PythonPrograms;
 use crate::run::{parse, PlanError};
+use marqueue_core::params::ParamError;
 use marqueue_core::Time;
 use marqueue_live::audit::{Audit, Counts};
 use marqueue_live::event_loop::{EventLoop, Host, Outcome, Settings};
@@ -9,6 +11,7 @@ use marqueue_live::network::{packet_time, End, Network};
 use marqueue_live::sample_feed::{Sample, SharedSamples};
 use marqueue_live::stop_handle::StopHandle;
 use marqueue_live::tun::Tun;
+use marqueue_sim::programs::NoPrograms;
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -31,6 +34,7 @@ pub struct LiveLink {
     edges: Vec<Time>,
     packet_time: Option<f64>,
     samples: Option<SharedSamples>,
+    programs: Option<PythonPrograms>,
 }
 
 /// The name of a device, and the file of its network namespace if that is another one.
@@ -45,7 +49,9 @@ impl LiveLink {
     /// field is reset within the network. With `share_samples`, samples are returned by `samples` instead of `finish`.
     #[new]
     #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, share_samples = false))]
+    #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
+        py: Python<'_>,
         plan_json: &str,
         seed: u64,
         near: DeviceAddress,
@@ -55,13 +61,20 @@ impl LiveLink {
         share_samples: bool,
     ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
-        let mut network = Network::new(&plan, seed).map_err(|e| PlanError::new_err((e.path, e.message)))?;
+        let programs = PythonPrograms::of(py, &plan)?;
+        let mut network = match &programs {
+            Some(programs) => programs.outcome(Network::new(&plan, seed, programs).map_err(refused))?,
+            None => Network::new(&plan, seed, &NoPrograms).map_err(refused)?,
+        };
         let samples = share_samples.then(|| network.share_samples());
         let open = |(name, namespace): DeviceAddress| {
             Tun::open(&name, namespace.as_deref()).map_err(|e| failed(e, &format!("TUN device {name}")))
         };
         let tuns = [open(near)?, open(far)?];
         let stop = StopHandle::new().map_err(|e| failed(e, "eventfd"))?;
+        if let Some(programs) = &programs {
+            programs.end_with_failure(stop.clone());
+        }
         let host = |(route, class, resets_ecn)| Host { route, class, resets_ecn };
         let settings = Settings { mtu, hosts: hosts.into_iter().map(|each| each.map(host)).collect() };
         let event_loop =
@@ -75,6 +88,7 @@ impl LiveLink {
             edges: edges.collect(),
             packet_time: packet_time(&plan),
             samples,
+            programs,
         })
     }
 
@@ -94,6 +108,12 @@ impl LiveLink {
         self.packet_time
     }
 
+    /// Has the link ended because a program that it names broke off? `finish` then raises why.
+    #[getter]
+    fn is_broken(&self) -> bool {
+        self.programs.as_ref().is_some_and(PythonPrograms::are_broken)
+    }
+
     /// The samples since the last call, one dict for each queue and instant; empty unless samples are shared.
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let Some(samples) = &self.samples else { return Ok(Vec::new()) };
@@ -101,7 +121,8 @@ impl LiveLink {
         taken.into_iter().map(|each| sample(py, each)).collect()
     }
 
-    /// Stops the link. Returns its measurements and the audit. The devices stay open.
+    /// Stops the link. Returns its measurements and the audit. The devices stay open. Raises `ProgramFailed` if a program
+    /// has broken off.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.stop.stop();
         let handle = self.running.lock().expect(UNPOISONED).take();
@@ -109,6 +130,9 @@ impl LiveLink {
         let done = py.detach(|| handle.join());
         let outcome = done.map_err(|_| PyRuntimeError::new_err("the event loop panicked"))?;
         let outcome = outcome.map_err(|e| failed(e, "TUN device"))?;
+        if let Some(programs) = &self.programs {
+            programs.outcome(Ok(()))?;
+        }
         *self.tuns.lock().expect(UNPOISONED) = Some(outcome.tuns);
         let dict = PyDict::new(py);
         dict.set_item("edges", convert::seconds(py, &self.edges))?;
@@ -135,6 +159,10 @@ fn sample(py: Python<'_>, sample: Sample) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("delay_p99", p99)?;
     dict.set_item("series", convert::series(py, sample.series)?)?;
     Ok(dict)
+}
+
+fn refused(error: ParamError) -> PyErr {
+    PlanError::new_err((error.path, error.message))
 }
 
 /// The error of a system call on `what`.

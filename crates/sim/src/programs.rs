@@ -33,7 +33,7 @@ pub struct NoPrograms;
 impl NoPrograms {
     fn refusal(spec: &PolicySpec) -> ParamError {
         let message = format!(
-            "got \"{}\", expected what the simulator has: programs run in `marqueue run` and `marqueue sweep` only",
+            "got \"{}\", expected what the simulator has: programs run where Python starts the run only",
             spec.name
         );
         ParamError::new("name", message)

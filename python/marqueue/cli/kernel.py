@@ -14,8 +14,9 @@ from marqueue.cli import options
 from marqueue.cli.aqm_option import aqm_table
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.metrics_option import metrics_address
-from marqueue.errors import MarqueueError
+from marqueue.errors import MarqueueError, RunError, show
 from marqueue.live import kernel
+from marqueue.programs.registry import is_program
 
 Device = Annotated[str, typer.Argument(metavar="DEV", help="A network device.", show_default=False)]
 Netns = Annotated[
@@ -102,6 +103,9 @@ def attach(
 
     marqueue attach eth0 --aqm 'pi:q_ref=20 packets'
     """
+    if is_program(aqm):
+        expected = "expected an AQM of the engine: the kernel runs no Python"
+        raise RunError(f"--aqm: got {show(aqm)}, {expected}")
     table = aqm_table(aqm)
     for name, value in (("gamma", gamma), ("alpha", alpha)):
         if value is not None:

@@ -46,7 +46,7 @@ def link(
         typer.Option(
             metavar="AQM",
             help="The AQM and its parameters, such as 'avq:gamma=0.98,alpha=0.15' "
-            "(see marqueue aqm list).",
+            "(see marqueue aqm list), or a class in Python, such as 'python:mine.py:Mine'.",
             autocompletion=complete.aqms,
         ),
     ] = "droptail",
@@ -208,6 +208,7 @@ def link(
     if shutil.which(run[0]) is None:
         raise RunError(f"{run[0]}: no such command")
     scenario = scenario_of(up, down, mtu, seed)
+    options.note_programs()
     plan = plan_for(scenario)
     for each in plan["links"]:
         each["delivery_opportunities"] = times[each["name"]]

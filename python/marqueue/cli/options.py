@@ -201,9 +201,14 @@ def scenario(
     given = {"seed": seed, "replications": replications}
     overrides = [f"{key}={value}" for key, value in given.items() if value is not None]
     found = load(file, [*(set_ or ()), *overrides])
+    note_programs()
+    return found
+
+
+def note_programs() -> None:
+    """Says which files with programs have been read and run."""
     for each in files_read():
         say(f"Note: {each} is a program in Python. It can do whatever you can do.")
-    return found
 
 
 def limits(max_events: int | None, max_time: str | None, max_memory: str | None) -> Limits:

@@ -43,7 +43,7 @@ class Rule:
     bound: float | None
     """The value up to which (or from which) it guarantees stability; None if it guarantees none."""
     kind: Kind
-    """``approximate`` is a bound of a simplified model: the boundary may be on either side of it."""
+    """``approximate``: of a simplified model, so that the boundary may be on either side."""
 
 
 class Setting(Protocol):

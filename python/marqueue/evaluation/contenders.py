@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from marqueue.errors import MarqueueError, ScenarioError, show, unknown
 from marqueue.evaluation.case import Case, Contender, Effort
-from marqueue.programs.registry import ProgramError, is_program, read_program
+from marqueue.programs.registry import ProgramError, is_program, name_and_rest, read_program
 from marqueue.scenario import Aqm
 from marqueue.scenario.loading import read_value
 from marqueue.scenario.parameters import Refused, aqms, tcp_declarations
@@ -34,7 +34,7 @@ def aqm_contender(option: str, text: str) -> Contender[Aqm]:
     """An AQM from ``NAME[:parameter=value,...]``; NAME may be that of a class in a file of the
     current folder, ``python:FILE.py:CLASS``, which is run. Raises MarqueueError with the option,
     the value and what was expected."""
-    name, colon, rest = _name_and_rest(text)
+    name, colon, rest = name_and_rest(text)
     table: dict[str, object] = {"name": name.strip()}
     if is_program(name):
         try:
@@ -66,15 +66,6 @@ def aqm_contender(option: str, text: str) -> Contender[Aqm]:
             "drops or marks"
         )
     return Contender(text, aqm, aqm.table())
-
-
-def _name_and_rest(text: str) -> tuple[str, str, str]:
-    """The name, a colon if parameters follow, and these."""
-    if not is_program(text):
-        return text.partition(":")
-    prefix, file, *others = text.split(":", 2)
-    cls, colon, rest = "".join(others).partition(":")
-    return ":".join(filter(None, (prefix, file, cls))), colon, rest
 
 
 def controls() -> list[str]:

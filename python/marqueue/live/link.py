@@ -28,6 +28,7 @@ from marqueue.live.internet import DEVICE, internet_access, remove_stale_tables
 from marqueue.live.machine import watched
 from marqueue.live.namespaces import namespaces, setup_lock
 from marqueue.live.process_tree import INHERITED, Pipes, run_tree
+from marqueue.live.program_failure import broken_programs_end, programs_are_told
 from marqueue.live.recording import Watcher, notify_watchers
 
 #: Addresses for carrier-grade NAT (RFC 6598): not routed, and not used by private networks.
@@ -62,7 +63,8 @@ def run_behind(
     with ``internet`` it leads beyond this machine.
 
     ``watchers`` receive the samples that the plan requests; the outcome then does not contain them.
-    Raises RunError if the machine cannot do it, or if links are nested too deep.
+    Raises RunError if the machine cannot do it, or if links are nested too deep, BrokenProgram if a
+    class in Python that manages a queue breaks off; the command is ended then.
     """
     requirements.require()
     with namespaces("inside") as [namespace]:
@@ -70,15 +72,16 @@ def run_behind(
         with setup_lock():
             remove_stale_tables()
             try:
-                link = _core.LiveLink(
-                    json.dumps(plan),
-                    seed,
-                    (INSIDE, f"/run/netns/{namespace}"),
-                    (here, None),
-                    mtu,
-                    [],
-                    share_samples=bool(watchers),
-                )
+                with programs_are_told():
+                    link = _core.LiveLink(
+                        json.dumps(plan),
+                        seed,
+                        (INSIDE, f"/run/netns/{namespace}"),
+                        (here, None),
+                        mtu,
+                        [],
+                        share_samples=bool(watchers),
+                    )
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
             outer, inner = unused_pair()
@@ -103,11 +106,14 @@ def run_behind(
             )
             addresses[OUTSIDE6] = outer6
         variables = {name: str(address.ip) for name, address in addresses.items()}
-        with internet_access(here, list(addresses.values())) if internet else nullcontext():
+        with (
+            broken_programs_end(link, plan),
+            internet_access(here, list(addresses.values())) if internet else nullcontext(),
+        ):
             taken: dict[str, Any] = {}
             with watched(link, taken), notify_watchers(link, watchers):
                 code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
-        raw = link.finish()
+            raw = link.finish()
         raw["audit"] |= taken
         rest = link.samples()
         for watcher in watchers:

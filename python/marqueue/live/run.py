@@ -29,6 +29,7 @@ from marqueue.live.iperf import run_receivers, run_senders
 from marqueue.live.machine import Timers, watched
 from marqueue.live.namespaces import namespaces
 from marqueue.live.paced import PacedSenders
+from marqueue.live.program_failure import broken_programs_end, programs_are_told
 from marqueue.live.sockets import SHORTEST, Samples, SocketReader, counters, rows
 from marqueue.live.unsupported import refuse
 from marqueue.results import Result
@@ -64,7 +65,8 @@ def run_live(
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
     ``ipv6`` packets are IPv6, of the same size. ``timers`` are kept with the result.
     ``result.provenance.live`` says whether the machine kept up. Raises ScenarioError if live runs
-    do not support the scenario, RunError if the machine cannot do it.
+    do not support the scenario, RunError if the machine cannot do it, BrokenProgram if a class in
+    Python that manages a queue breaks off.
     """
     plan, laws = compile(scenario), available_laws()
     refuse(scenario, plan, laws, ipv6=ipv6)
@@ -120,20 +122,14 @@ def _replication(
     paced = [flow for flow in flows if flow.kind == "paced"]
     others = [flow for flow in flows if not flow.greedy and flow.kind != "paced"]
     with namespaces("near", "far") as (near, far):
-        try:
-            link = _core.LiveLink(
-                json.dumps(plan),
-                seed,
-                (DEVICE, f"/run/netns/{near}"),
-                (DEVICE, f"/run/netns/{far}"),
-                max(host.wire for host in hosts),
-                hosts_by_number(hosts),
-            )
-        except OSError as error:
-            raise RunError(str(error.strerror or error)) from None
+        link = _link(plan, seed, near, far, hosts)
         configure(plan, near, far, hosts)
         taken: dict[str, Any] = {}
-        with run_receivers(far, greedy), endpoints(near, far, others, edges) as programs:
+        with (
+            broken_programs_end(link, plan),
+            run_receivers(far, greedy),
+            endpoints(near, far, others, edges) as programs,
+        ):
             senders = PacedSenders(plan, paced, near, far)
             with watched(link, taken) as epoch:
                 programs.begin(epoch)
@@ -145,7 +141,7 @@ def _replication(
                     reader.finish()
                 seen, late = programs.end()
                 paced_seen, traces, paced_late = senders.end()
-        raw = link.finish()
+            raw = link.finish()
         raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
         raw["audit"] |= taken
         for end, name in (("near", near), ("far", far)):
@@ -174,6 +170,24 @@ def _replication(
         "cwnds": [],
         "media": [],
     }
+
+
+def _link(
+    plan: Mapping[str, Any], seed: int, near: str, far: str, hosts: Sequence[Host]
+) -> _core.LiveLink:
+    """The links of a plan between two namespaces, not started."""
+    try:
+        with programs_are_told():
+            return _core.LiveLink(
+                json.dumps(plan),
+                seed,
+                (DEVICE, f"/run/netns/{near}"),
+                (DEVICE, f"/run/netns/{far}"),
+                max(host.wire for host in hosts),
+                hosts_by_number(hosts),
+            )
+    except OSError as error:
+        raise RunError(str(error.strerror or error)) from None
 
 
 def _greedy_records(

@@ -15,7 +15,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 import marqueue._core as _core
-from marqueue.errors import MarqueueError
+from marqueue.errors import BrokenProgram, MarqueueError
 from marqueue.programs.interface import VERDICTS as VERDICTS
 from marqueue.programs.interface import Program
 
@@ -59,6 +59,12 @@ def told(error: BaseException) -> str:
     return text.rstrip()
 
 
+def broken(failed: _core.ProgramFailed, where: str) -> BrokenProgram:
+    """The error of a program that broke off in a run, with the lines that led there."""
+    text = f"{where}: {failed}"
+    return BrokenProgram(text if failed.__cause__ is None else f"{text}:\n{told(failed.__cause__)}")
+
+
 _SOURCES: dict[tuple[str, str], Source] = {}
 """By file, as scenarios name it, and digest."""
 _LATEST: dict[str, str] = {}
@@ -77,6 +83,16 @@ def parts(name: str) -> tuple[str, str]:
     if path.name != file or path.suffix != ".py" or not cls.isidentifier():
         raise ProgramError(f'got "{name}", {EXPECTED}')
     return file, cls
+
+
+def name_and_rest(text: str) -> tuple[str, str, str]:
+    """The name of an AQM as an option has it, a colon if parameters follow, and these:
+    ``pie:target=5ms``, ``python:mine.py:Mine:target=5ms``."""
+    if not is_program(text):
+        return text.partition(":")
+    prefix, file, *others = text.split(":", 2)
+    cls, colon, rest = "".join(others).partition(":")
+    return ":".join(filter(None, (prefix, file, cls))), colon, rest
 
 
 def read_program(name: str, folder: Path) -> str:

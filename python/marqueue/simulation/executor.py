@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import marqueue._core as _core
-from marqueue.errors import BrokenProgram, GuestError, Problem, RunError, ScenarioError
-from marqueue.programs.registry import told
+from marqueue.errors import GuestError, Problem, RunError, ScenarioError
+from marqueue.programs.registry import broken
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
 
@@ -179,7 +179,8 @@ class Executor(Generic[T]):
         except _core.GuestFailed as failed:
             raise GuestError(str(failed)) from None
         except _core.ProgramFailed as failed:
-            raise BrokenProgram(_broken(task.replication, failed)) from None
+            run = f"{task.replication.name}, engine's seed {task.replication.seed}"
+            raise broken(failed, run) from None
         except _core.TraceFull as full:
             raise RunError(f"trace: {full}") from None
         # Each thread of a run is busy until all are done.
@@ -218,12 +219,6 @@ class Executor(Generic[T]):
             ended = self._done + sum(begun.done for begun in self._begun)
             running = sum(task.control.done_secs() for task in self._tasks.values())
             self._progress(min(ended + running, total), total)
-
-
-def _broken(replication: Replication, failed: _core.ProgramFailed) -> str:
-    """Where a program broke off, with the lines that led there."""
-    text = f"{replication.name}, engine's seed {replication.seed}: {failed}"
-    return text if failed.__cause__ is None else f"{text}:\n{told(failed.__cause__)}"
 
 
 def _refusal(plan: str, path: str, message: str) -> Problem:

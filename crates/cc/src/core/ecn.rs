@@ -2,7 +2,7 @@
 //! an echo has reduced does not reduce it again (RFC 3168, section 6.1.2).
 
 use super::{Core, LastCut, SendContext};
-use crate::accecn::{ace_bits, negotiated, Marks, Negotiated};
+use crate::accecn::{ace_bits, negotiated, Marks, Negotiated, SenderCounters};
 use crate::config::{Config, Dialect, EcnReductionBase, EcnRequest, Recovery, Reduction};
 use crate::law_list::EchoMode;
 use crate::segment::Ack;
@@ -47,6 +47,9 @@ impl Core {
                 EcnRequest::Classic => ack.ece,
                 EcnRequest::AccEcn => negotiated(ace_bits(ack.flags)) != Negotiated::Not,
             };
+        if self.ecn_negotiated && config.feedback == EchoMode::Counted {
+            self.counters = Some(Box::new(SenderCounters::after(ack)));
+        }
     }
 
     /// RFC 3168, section 6.1.2: an ECN echo reduces the window, once per window of data.

@@ -12,7 +12,7 @@ impl Core {
         let limited = acked.min(tx.config.abc_limit);
         let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return limited };
         let timed = tx.config.timestamps || tx.config.rtt_samples == RttSamples::Segments;
-        let sample = AckSample { now: tx.now, rtt, timed, una, max, cwnd };
+        let sample = AckSample { now: tx.now, rtt, timed, una, max, cwnd, paced: tx.config.pacing.is_some() };
         let limited = acked.min(slow_start_monitor.limit(tx.config));
         match slow_start_monitor.on_ack(&sample) {
             SlowStartDecision::Grow(share) => limited * share,

@@ -3,12 +3,13 @@
 //!
 //! From a window of 16 segments on, slow start ends if
 //! - acknowledgements have come at distances of 2 ms at most for half the smallest round-trip time (and 1 ms for
-//!   segmentation offload) since the round began: so many fit into the pipe, or
+//!   segmentation offload) since the round began: so many fit into the pipe; of a sender that paces, which itself spreads
+//!   them over half a round trip, for all of it, or
 //! - the round-trip times of a round, after eight of them, are all above the smallest of the connection by an eighth
 //!   (4 ms at least, 16 ms at most).
 //!
 //! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout,
-//! where Linux begins anew; the train of a paced sender is as that of any, for which Linux waits twice as long.
+//! where Linux begins anew.
 
 use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::{Dur, Time};
@@ -56,18 +57,19 @@ impl HyStart {
             (self.round_began, self.train_end) = (seen.now, seen.now);
             (self.round_end, self.samples, self.current) = (seen.max, 0, UNKNOWN);
         }
-        if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen.now) || self.delay_has_risen(seen)) {
+        if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen) || self.delay_has_risen(seen)) {
             return SlowStartDecision::End(0.0);
         }
         SlowStartDecision::Grow(1.0)
     }
 
-    fn train_is_long(&mut self, now: Time) -> bool {
-        if now - self.train_end > TRAIN {
+    fn train_is_long(&mut self, seen: &AckSample) -> bool {
+        if seen.now - self.train_end > TRAIN {
             return false;
         }
-        self.train_end = now;
-        now - self.round_began > Dur((self.smallest + OFFLOAD).0 / 2)
+        self.train_end = seen.now;
+        let whole = self.smallest + OFFLOAD;
+        seen.now - self.round_began > if seen.paced { whole } else { Dur(whole.0 / 2) }
     }
 
     fn delay_has_risen(&mut self, seen: &AckSample) -> bool {

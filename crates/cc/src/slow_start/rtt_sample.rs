@@ -26,6 +26,8 @@ pub struct AckSample {
     pub max: u32,
     /// The window before it grows, in segments.
     pub cwnd: f64,
+    /// Does the sender pace?
+    pub paced: bool,
 }
 
 /// The decision about slow start.

@@ -17,6 +17,7 @@ use marqueue_aqm::program::Program;
 use marqueue_aqm::Env;
 use marqueue_cc::program::{program_of, Control};
 use marqueue_core::params::{ParamError, PolicySpec};
+use marqueue_live::stop_handle::StopHandle;
 use marqueue_sim::plan::Plan;
 use marqueue_sim::programs::Programs;
 use pyo3::prelude::*;
@@ -64,6 +65,16 @@ impl PythonPrograms {
     /// The result of the run, or why a program broke off.
     pub fn outcome<T>(&self, result: PyResult<T>) -> PyResult<T> {
         self.shared.failure().map_or(result, Err)
+    }
+
+    /// Those of a link with real packets, which ends when one breaks off.
+    pub fn end_with_failure(&self, link: StopHandle) {
+        self.shared.end_with_failure(link);
+    }
+
+    /// Has one broken off?
+    pub fn are_broken(&self) -> bool {
+        self.shared.has_failed()
     }
 
     /// What they cost.

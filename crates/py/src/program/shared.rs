@@ -5,12 +5,13 @@
 use marqueue_cc::program::PREFIX;
 use marqueue_core::params::{PolicySpec, Value};
 use marqueue_core::Time;
+use marqueue_live::stop_handle::StopHandle;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 pyo3::create_exception!(_core, ProgramFailed, PyException, "A program of the user's broke off.");
@@ -47,6 +48,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub struct Shared {
     has_failed: AtomicBool,
     failure: Mutex<Option<PyErr>>,
+    /// Ends the link that the programs manage, if it is one with real packets.
+    link: OnceLock<StopHandle>,
     costs: Mutex<Vec<(String, Arc<Cost>)>>,
 }
 
@@ -55,11 +58,19 @@ impl Shared {
     pub fn fail(&self, error: PyErr) {
         locked(&self.failure).get_or_insert(error);
         self.has_failed.store(true, Ordering::Relaxed);
+        if let Some(link) = self.link.get() {
+            link.stop();
+        }
     }
 
     /// The same, outside Python.
     pub fn fail_with(&self, error: impl FnOnce(Python<'_>) -> PyErr) {
         self.fail(Python::attach(error));
+    }
+
+    /// Lets the first failure end a link.
+    pub fn end_with_failure(&self, link: StopHandle) {
+        self.link.get_or_init(|| link);
     }
 
     /// Has one broken off?

@@ -157,9 +157,7 @@ def parking_lot(
     return built(data, name, [*settling(rtt), *overrides])
 
 
-def edge(
-    scheme: str, clock: float, densities: Sequence[float], core: float, rtt: int
-) -> Scenario:
+def edge(scheme: str, clock: float, densities: Sequence[float], core: float, rtt: int) -> Scenario:
     """Edge deployment: IE1 with ``clock`` Mcycles/s, SG1 and SG2 of these densities, L1 and L2 at
     ``core`` Mbit/s."""
     data = table("edge")
@@ -194,7 +192,8 @@ def two_edges(clock: float, densities: Sequence[float], core: float, rtt: int) -
 
 
 def edge_links(data: Mapping[str, Any], core: float, rtt: int) -> dict[str, dict[str, Any]]:
-    """The links of the edge topology, L1 and L2 at ``core`` Mbit/s, with round trips of ``rtt`` ms."""
+    """The links of the edge topology, with L1 and L2 of ``core`` Mbit/s and round trips of ``rtt``
+    ms."""
     links = named_links(data)
     lengthen(links, rtt)
     for each in ("L1", "L2"):
