@@ -271,7 +271,7 @@ def test_a_class_that_raises_ends_the_link_and_its_command(link, server, tmp_pat
     done = link(*given, "--", "sh", "-c", "iperf3 -c $MARQUEUE_OUTSIDE -t 600 >/dev/null")
     assert done.returncode == 1, done.stderr
     assert re.search(r"link: tenth.py:Tenth: on_arrival, after \d+ packets, at ", done.stderr)
-    assert 'File "tenth.py", line 12, in on_arrival' in done.stderr
+    assert 'tenth.py", line 12, in on_arrival' in done.stderr
     assert not (tmp_path / "link.json").exists()
 
 
@@ -282,7 +282,7 @@ def test_a_class_that_raises_ends_a_live_run(marqueue, small_file, tmp_path):
     changed = [word for each in changes for word in ("--set", each)]
     done = marqueue("live", small_file, *changed, "--replications", "1", "--out", "out")
     assert done.returncode == 1, done.stderr
-    assert 'File "tenth.py", line 12, in on_arrival' in done.stderr
+    assert 'tenth.py", line 12, in on_arrival' in done.stderr
     assert not (tmp_path / "out").exists()
 
 
