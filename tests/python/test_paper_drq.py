@@ -53,13 +53,14 @@ def test_flows_that_cross_more_pay_more():
 
 
 def test_each_edge_router_has_its_own_scheme():
-    links = {link.name: link for link in two_edges(30, (10, 1)).topology.links}
+    links = {link.name: link for link in two_edges(30, (10, 1), core=60, rtt=40).topology.links}
     for number, name in {"1": "drq", "2": "red"}.items():
         for end in ("IE", "EE"):
             link = links[end + number]
             assert link.aqm.name == link.cpu.aqm.name == name
     assert links["IE1"].cpu.clock == links["IE2"].cpu.clock
     assert links["L1"].cpu is None
+    assert links["L1"].rate.base == links["L2"].rate.base == 60e6
 
 
 #: What must come out of a single replication, whatever the seed.

@@ -17,7 +17,7 @@ from marqueue.papers.drq.measures import (
     total,
 )
 from marqueue.papers.drq.setups import BITS, SCHEMES, label
-from marqueue.papers.figures import PaperFigure, PaperTable
+from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
 from marqueue.papers.quantity import Quantities, Quantity, Runs
 
 GROUPS = ("SG1", "SG2", "SG3")
@@ -65,10 +65,25 @@ def held(wait: Quantity, loss: Quantity, rtt: int) -> Quantity:
     return replace(loss, label="Goodput as the core's losses allow", values=values, unit="Mbit/s")
 
 
-def aggregate(figure: str, quantities: Quantities, variable: str) -> PaperFigure:
-    """Goodput of the groups behind the CPU, a curve per scheme."""
+def edge_figures(
+    number: str, axis: str, places: Sequence[float], runs: Runs, quantities: Quantities
+) -> Sequence[PaperFigure | PaperTable]:
+    """A figure per scheme, the aggregate of the groups behind the CPU, and utilization of the CPU;
+    ``axis`` says of what ``places`` are."""
     caption = "Goodput of SG1 and SG2 together, by what is at IE1 and EE1."
-    return schemes(figure, caption, quantities, "both", variable)
+    return [
+        *(
+            sweep_figure(
+                f"Figure {number}, {label(scheme)}",
+                f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
+                [quantities[f"{group}.{scheme}"] for group in GROUPS],
+                axis,
+            )
+            for scheme in SCHEMES
+        ),
+        schemes(f"Figure {number} (d)", caption, quantities, "both", axis),
+        edge_table(f"Table {number}", axis, named("drq", places), runs, quantities),
+    ]
 
 
 def edge_table(

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from marqueue.papers.drq.edge import BEHIND, EDGE, GROUPS, aggregate, edge_table, goodputs
-from marqueue.papers.drq.measures import name, named
-from marqueue.papers.drq.setups import SCHEMES, core_rate, edge, label, round_trip, shorter
-from marqueue.papers.figures import PaperFigure, PaperTable, sweep_figure
+from marqueue.papers.drq.edge import BEHIND, EDGE, edge_figures, goodputs
+from marqueue.papers.drq.measures import name
+from marqueue.papers.drq.setups import SCHEMES, core_rate, edge, round_trip, shorter
+from marqueue.papers.figures import PaperFigure, PaperTable
 from marqueue.papers.paper import Experiment
 from marqueue.papers.quantity import Quantities, Runs
 from marqueue.papers.readings import Choice
@@ -34,19 +34,7 @@ def measure(runs: Runs, choice: Choice) -> Quantities:
 
 def draw(runs: Runs, quantities: Quantities, _choice: Choice) -> Sequence[PaperFigure | PaperTable]:
     """A figure per scheme, the aggregate, and utilization of the CPU."""
-    return [
-        *(
-            sweep_figure(
-                f"Figure 14, {label(scheme)}",
-                f"Mean goodput of a flow of each group, {label(scheme)} at IE1 and EE1.",
-                [quantities[f"{group}.{scheme}"] for group in GROUPS],
-                AXIS,
-            )
-            for scheme in SCHEMES
-        ),
-        aggregate("Figure 14 (d)", quantities, AXIS),
-        edge_table("Table 14", AXIS, named("drq", CLOCKS), runs, quantities),
-    ]
+    return edge_figures("14", AXIS, CLOCKS, runs, quantities)
 
 
 EXPERIMENT = Experiment(
