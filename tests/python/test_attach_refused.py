@@ -1,0 +1,120 @@
+"""What cannot be attached, and what is said of it."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from live_requirements import not_installed
+from marqueue.errors import MarqueueError
+from marqueue.live import kernel
+from veth_pair import (
+    BPF,
+    needs_kernel,
+)
+
+LAW = kernel.Aqm.read("avq", "20 Mbit/s", buffer="20 packets")
+
+
+@needs_kernel
+@pytest.mark.parametrize(
+    ("device", "netns", "place"),
+    [
+        ("nodevice", None, "nodevice"),
+        ("lo", "nowhere", "/run/netns/nowhere"),
+        ("lo", "/etc/passwd", "passwd"),
+    ],
+)
+def test_what_is_not_there_is_named(device: str, netns: str | None, place: str):
+    for refused in (lambda: kernel.attach(device, LAW, netns), lambda: kernel.stats(device, netns)):
+        with pytest.raises(MarqueueError, match=place):
+            refused()
+
+
+@pytest.mark.parametrize(
+    ("aqm", "given", "place"),
+    [
+        ("avq", {"rate": "20"}, "rate"),
+        ("avq", {"rate": "0 Mbit/s"}, "rate"),
+        ("avq", {"buffer": "3 s"}, "buffer"),
+        ("avq", {"buffer": "1 kB"}, "buffer"),
+        ("avq", {"signal": "loud"}, "signal"),
+        ({"name": "avq", "gamma": 1.5}, {}, "gamma"),
+        ({"name": "avq", "alpha": "0.15"}, {}, "alpha"),
+        ({"name": "avq", "alpha": "1e6 /s"}, {}, "alpha"),
+        ({"name": "avq", "adapt_every": "3 packets"}, {}, "adapt_every"),
+        ("red", {"buffer": "30 kB"}, "buffer"),
+        ({"name": "red", "mode": "packets"}, {}, "mode"),
+        ({"name": "red", "min_th": "20 packets", "max_th": "10 packets"}, {}, "max_th"),
+        ({"name": "red", "max_th": "3000000 packets"}, {}, "max_th"),
+        ({"name": "pi", "a": 1e-5, "b": 1e-5}, {}, "b"),
+        ("codel", {}, "aqm"),
+    ],
+)
+def test_a_mistake_is_answered_with_its_place(aqm: Any, given: dict[str, Any], place: str):
+    with pytest.raises(MarqueueError, match=f"^{place}: got .*expected"):
+        kernel.Aqm.read(aqm, **{"rate": "1 Gbit/s", **given})
+
+
+@pytest.mark.parametrize("aqm", ["avq", "red", "mkc"])
+def test_a_rate_that_is_needed_is_asked_for(aqm: str):
+    with pytest.raises(MarqueueError, match=r"^rate: missing, expected"):
+        kernel.Aqm.read(aqm)
+
+
+@pytest.mark.parametrize(
+    ("aqm", "why"), [("codel", "sees arrivals only"), ("chokew", "already in the queue")]
+)
+def test_other_aqms_are_refused_with_the_reason(aqm: str, why: str):
+    expected = f'^aqm: got "{aqm}", expected one of {", ".join(kernel.names())}: .*{why}'
+    with pytest.raises(MarqueueError, match=expected):
+        kernel.Aqm.read(aqm, "20 Mbit/s")
+
+
+def test_a_mistake_ends_the_command(marqueue):
+    done = marqueue("attach", "lo", "--aqm", "codel", "--rate", "20 Mbit/s")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith('aqm: got "codel"')
+
+
+@pytest.mark.skipif(kernel.missing() is None, reason="programs can be loaded here")
+def test_what_is_missing_is_said():
+    for refused in (lambda: kernel.attach("lo", LAW), lambda: kernel.detach("lo")):
+        with pytest.raises(MarqueueError) as error:
+            refused()
+        assert kernel.missing() in str(error.value)
+
+
+def alone(prepare: str) -> subprocess.CompletedProcess[str]:
+    """Attaches, asks and detaches at a device in namespaces of its own, where process 1 cannot be
+    looked at and the file system of BPF is not mounted."""
+    steps = (
+        "ip link add v0 type veth peer name v1",
+        "mount -t tmpfs none /proc/1",
+        f"if mountpoint -q {BPF}; then umount {BPF}; fi",
+        prepare,
+        f"{sys.executable} -m marqueue attach v0 --rate 20Mbit/s",
+        f"{sys.executable} -m marqueue stats v0 --json",
+        f"{sys.executable} -m marqueue detach v0",
+    )
+    return subprocess.run(
+        ["unshare", "--net", "--mount", "--propagation", "private", "sh", "-ec", "\n".join(steps)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@needs_kernel
+@pytest.mark.skipif(not_installed("unshare") is not None, reason="no unshare here")
+def test_where_process_1_is_hidden_bpffs_is_mounted_or_it_is_said_what_could_not_be_read():
+    done = alone("true")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["signal"] == "ecn"
+    refused = alone("mount -t tmpfs none /sys/fs")
+    assert refused.returncode == 2
+    assert f"{BPF}: the file system of BPF cannot be mounted" in refused.stderr
+    assert "/proc/1/ns/mnt: cannot be read" in refused.stderr
