@@ -1,5 +1,5 @@
-"""Two hosts with a shaper between them, for tests of AQMs in the kernel: network namespaces joined by
-a veth pair, with real TCP.
+"""Two hosts with a shaper between them, for tests of AQMs in the kernel: network namespaces joined
+by a veth pair, with real TCP.
 """
 
 import json
