@@ -395,6 +395,9 @@ bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and w
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
 	$(BIN)/python -m benches.scale $(BENCH)
 
+bench-programs: $(EXTENSION) $(INSTALLED) ## What an AQM costs in Python, with Numba and in Rust (a minute)
+	$(BIN)/python -m benches.programs $(BENCH)
+
 bench-round-trips: $(EXTENSION) ## Time 1000 flows with a round-trip time each beside ten classes; memory of 10^6 (10 minutes)
 	$(BIN)/python -m benches.round_trips $(BENCH)
 

@@ -210,3 +210,19 @@ def processes_of(parent: int, word: str) -> list[int]:
     children = Path(f"/proc/{parent}/task/{parent}/children")
     mine = children.read_text().split() if children.exists() else []
     return [pid for pid in processes_with(word) if str(pid) in mine]
+
+
+@needs_links
+def test_a_replication_that_is_invalid_is_run_again(marqueue, small_file):
+    # No machine releases 99 of 100 packets within 60 ns.
+    changes = (
+        "topology.bottleneck.rate=100 Gbit/s",
+        "duration=2 s",
+        "transport.default.preset=linux",
+    )
+    changed = [word for each in changes for word in ("--set", each)]
+    done = marqueue("live", small_file, *changed, "--replications", "1", "--retries", "1")
+    assert done.returncode == 4, done.stderr
+    assert "Each is run again if the machine does not keep up, once at most." in done.stderr
+    assert "Replication 0 was run again once: the machine had not kept up." in done.stderr
+    assert "Error: invalid: " in done.stderr

@@ -33,6 +33,14 @@ def live(
     ipv6: Annotated[
         bool, typer.Option("--ipv6", help="Use IPv6, with packets of the same size.")
     ] = False,
+    retries: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Run a replication again, up to N times, if the machine did not keep up.",
+        ),
+    ] = 0,
     out: Annotated[Path | None, options.out("results/NAME-live")] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -56,7 +64,7 @@ def live(
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
-    say(announcement(scenario))
+    say(announcement(scenario, retries))
     # Slow to import, and not needed for help.
     from marqueue.live.machine import Timers
     from marqueue.live.run import run_live
@@ -69,7 +77,9 @@ def live(
         options.claimed(out, f"{slug(scenario.name)}-live", force) as directory,
         progress_bar(f"{scenario.name}, live") as progress,
     ):
-        result = run_live(scenario, law=law, ipv6=ipv6, progress=progress, timers=timers)
+        result = run_live(
+            scenario, law=law, ipv6=ipv6, progress=progress, timers=timers, retries=retries
+        )
         with directory.staged() as fresh:
             result.write_files(fresh, options.report_of(result))
     if json:
@@ -77,6 +87,9 @@ def live(
     else:
         show(result.table())
         options.tell_where(directory)
+    for number, audit in enumerate((result.provenance.live or {}).get("audits", ())):
+        if again := audit["retries"]:
+            say(f"Replication {number} was run again {_times(again)}: the machine had not kept up.")
     invalid_reasons = (result.provenance.live or {}).get("invalid_reasons", [])
     for each in invalid_reasons:
         say(f"Error: invalid: {each}")
@@ -84,8 +97,17 @@ def live(
         raise typer.Exit(INVALID)
 
 
-def announcement(scenario: Scenario) -> str:
+def announcement(scenario: Scenario, retries: int = 0) -> str:
     """The number of replications and their duration, as a sentence."""
+    again = f" Each is run again if the machine does not keep up, {_times(retries)} at most."
+    return _duration(scenario) + (again if retries else "")
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _duration(scenario: Scenario) -> str:
     number = scenario.replications
     minutes, seconds = divmod(round(scenario.duration.seconds * number), 60)
     time = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"

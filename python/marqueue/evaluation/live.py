@@ -17,6 +17,10 @@ from marqueue.live.unsupported import refuse
 from marqueue.results import Result
 from marqueue.scenario import Scenario, compile, from_dict
 
+RETRIES = 2
+"""How often a replication for which the machine did not keep up is run again: without, a pause of
+the machine in one of ten replications leaves a scenario undecided."""
+
 
 def _without_records(value: Any) -> Any:
     """A scenario's table without records of packets and connections."""
@@ -50,7 +54,7 @@ def _run(scenarios: Sequence[Scenario], _: int | None, progress: Progress | None
                 if progress:
                     progress(before + done, total)
 
-            found.append(run_live(scenario, progress=tell))
+            found.append(run_live(scenario, progress=tell, retries=RETRIES))
             before += float(scenario.duration.seconds * scenario.replications)
     return found
 

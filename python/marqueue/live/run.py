@@ -59,11 +59,14 @@ def run_live(
     ipv6: bool = False,
     progress: Progress | None = None,
     timers: Timers | None = None,
+    retries: int = 0,
 ) -> Result:
     """Runs the replications of the scenario one after the other, in real time.
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
-    ``ipv6`` packets are IPv6, of the same size. ``timers`` are kept with the result.
+    ``ipv6`` packets are IPv6, of the same size. ``timers`` are kept with the result. A replication
+    for which the machine did not keep up is run again, up to ``retries`` times: whether it did is
+    seen from timers, not from what was measured, so that this chooses no results.
     ``result.provenance.live`` says whether the machine kept up. Raises ScenarioError if live runs
     do not support the scenario, RunError if the machine cannot do it, BrokenProgram if a class in
     Python that manages a queue breaks off.
@@ -89,8 +92,13 @@ def run_live(
             if progress:
                 progress(before + seconds, scenario.duration.seconds * len(seeds))
 
-        with _laws_loaded(flows):
-            raws.append(_replication(plan, seed, hosts, flows, tell))
+        for attempt in range(retries + 1):
+            with _laws_loaded(flows):
+                raw = _replication(plan, seed, hosts, flows, tell)
+            raw["audit"]["retries"] = attempt
+            if not invalid_reasons(raw["audit"], raw["audit"]["packet_time"]):
+                break
+        raws.append(raw)
     audits = [raw.pop("audit") for raw in raws]
     live = {
         "law": law,

@@ -184,7 +184,6 @@ impl Compiled {
             dscp: i64::from(packet.dscp().value()),
             sojourn: sojourn.0 as i64,
         };
-        self.queue.is_full = i64::from(cx.is_full(packet));
         self.queue.fill(cx);
         // SAFETY: the records and the variables are this object's, and the stream is borrowed by `cx`; nothing else uses
         // them during the call. Numba was told their layout.
@@ -210,10 +209,12 @@ impl Compiled {
 impl Program for Compiled {
     fn on_arrival(&mut self, cx: &mut Context<'_>, packet: &Packet) -> Verdict {
         self.arrivals += 1;
+        self.queue.is_full = i64::from(cx.is_full(packet));
         self.decide(self.on_arrival, "on_arrival", cx, packet, Dur::ZERO)
     }
 
     fn on_departure(&mut self, cx: &mut Context<'_>, packet: &Packet, sojourn: Dur) -> Verdict {
+        self.queue.is_full = 0;
         self.decide(self.on_departure, "on_departure", cx, packet, sojourn)
     }
 
