@@ -13,6 +13,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import marqueue._core as _core
 from benches.record import record, table
@@ -33,7 +34,7 @@ from marqueue import MARK, PASS
 
 @marqueue.aqm{options}
 class Pi2:
-    """PI2 of RFC 9332, appendix A, for senders without L4S, as crates/aqm/src/algo/pi2.rs has it."""
+    """PI2 of RFC 9332, appendix A, for senders without L4S: crates/aqm/src/algo/pi2.rs."""
 
     p = marqueue.probe("fraction")
     target, rtt_max = 0.015, 0.1
@@ -81,10 +82,9 @@ def plans(folder: Path) -> dict[str, str]:
     }
 
 
-def packets(result: dict[str, object]) -> int:
+def packets(result: dict[str, Any]) -> int:
     """Packets that arrived at the bottleneck."""
-    [link] = result["links"]  # type: ignore[misc, attr-defined]
-    return sum(int(window["arrivals"]) for window in link["windows"])
+    return sum(window["arrivals"] for window in result["links"][0]["windows"])
 
 
 def main() -> None:
