@@ -168,9 +168,14 @@ trace = true
 """
 
 
-def test_the_qlog_of_a_quic_flow_has_datagrams_and_what_quinn_tells():
+def of_quic() -> Result:
+    """A run with one flow, of QUIC."""
     traffic = SCENARIO.index("[[traffic]]")
-    result = run(from_toml(SCENARIO[:traffic] + QUIC, ["replications=1", "duration=3 s"]))
+    return run(from_toml(SCENARIO[:traffic] + QUIC, ["replications=1", "duration=3 s"]))
+
+
+def test_the_qlog_of_a_quic_flow_has_datagrams_and_what_quinn_tells():
+    result = of_quic()
     found = records(qlog(Choice(result), 0))
     assert found[0]["trace"]["vantage_point"]["type"] == "server"
     packets = rows_where(table(result, "trace"), "link", Choice(result).route(0)[0][0])
@@ -225,6 +230,16 @@ def test_counters_of_a_flow_are_the_table(result: Result, tracks: Tracks):
     shown = tracks["flow 1 (long)/cwnd"]
     assert [e.double_counter_value for _, e in shown] == cwnd[kept].tolist()
     assert [t for t, _ in shown] == np.rint(rows["t"].to_numpy()[kept] * 1e9).tolist()
+
+
+def test_counters_of_a_quic_flow_are_the_table():
+    result = of_quic()
+    tracks, rows = read(perfetto(Choice(result))), rows_where(table(result, "tcp"), "flow", 0)
+    cwnd = rows["cwnd"].to_numpy()
+    kept = np.concatenate([[True], np.diff(cwnd) != 0])
+    [path] = [path for path in tracks if path.startswith("flow 0") and path.endswith("/cwnd")]
+    assert [e.double_counter_value for _, e in tracks[path]] == cwnd[kept].tolist()
+    assert len(cwnd[kept]) > 10
 
 
 def test_a_link_transmits_one_packet_at_a_time_and_each_that_departs(
