@@ -1,4 +1,4 @@
-"""quinn's QUIC beside our models in the same scenario: the tables and the picture of docs/quic.md.
+"""QUIC of quinn and of noq beside our models in the same scenario: the tables and the picture of docs/quic.md.
 
     python -m benches.quic_beside
 
@@ -50,10 +50,19 @@ def sides(control: str) -> Mapping[str, tuple[dict[str, Any], dict[str, Any]]]:
     return {
         f"{control}, model": (tcp, {**MODEL, "control": control}),
         f"{control}, model, paced as quinn": (tcp, {**AS_QUINN, "control": control}),
-        f"{PAIRS[control]}, quinn": (
-            {"kind": "quic", "name": "flows", "control": PAIRS[control], "ecn": False},
-            {},
-        ),
+        **{
+            f"{PAIRS[control]}, {library}": (
+                {
+                    "kind": "quic",
+                    "name": "flows",
+                    "library": library,
+                    "control": PAIRS[control],
+                    "ecn": False,
+                },
+                {},
+            )
+            for library in ("quinn", "noq")
+        },
     }
 
 

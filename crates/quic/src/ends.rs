@@ -1,17 +1,20 @@
-//! The two ends of one connection, as quinn-proto has them: the server sends the data, the client asks for it.
+//! The two ends of one connection. This file is compiled for each library: `super::proto` is the library, and `super::own` what
+//! it does in its own way.
 
+use super::control::{install, EcnCuts};
+use super::own;
+use super::proto::{
+    ClientConfig, Connection as QuicConnection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
+    Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
+};
+use super::session::{NoKey, NoTls};
 use crate::application::Application;
 use crate::clock::Clock;
-use crate::control::{install, EcnCuts};
-use crate::session::{NoKey, NoTls};
+use crate::connection::{Connection, Datagram, End, Progress};
 use bytes::{Bytes, BytesMut};
 use marqueue_cc::SenderInfo;
 use marqueue_core::{Dur, Ecn, Rng, Time};
 use marqueue_sim::plan::{QuicPlan, UDP_HEADER};
-use quinn_proto::{
-    ClientConfig, Connection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent, Dir, EcnCodepoint,
-    Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
-};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -31,42 +34,11 @@ const INITIAL_RTT: Duration = Duration::from_millis(333);
 /// is never the application that limits, and that little is left in it when the application stops.
 const LEAST_BUFFER: u64 = 1 << 16;
 
-/// One of the two ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It receives the data.
-    Client,
-    /// It sends the data.
-    Server,
-}
-
-/// A datagram of UDP.
-#[derive(Debug)]
-pub struct Datagram {
-    /// The end that sends it.
-    pub from: End,
-    /// Its payload.
-    pub payload: Vec<u8>,
-    /// ECN field.
-    pub ecn: Ecn,
-}
-
-/// What has happened at the ends in a call.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Datagrams that they send, in their order.
-    pub sent: Vec<Datagram>,
-    /// Bytes that the client has read, in order.
-    pub delivered: u64,
-    /// Whether all data has been acknowledged.
-    pub completed: bool,
-}
-
 /// One end.
 struct Side {
     end: End,
     endpoint: Endpoint,
-    connection: Option<(ConnectionHandle, Connection)>,
+    connection: Option<(ConnectionHandle, QuicConnection)>,
 }
 
 /// The two ends of one connection.
@@ -116,31 +88,6 @@ impl Ends {
         let connection = ends.client.endpoint.connect(clock.instant(now), client, address(End::Server), "server");
         ends.client.connection = Some(connection.expect("the address and the version are valid"));
         ends
-    }
-
-    /// A datagram arrives at the end that did not send it.
-    pub fn receive(&mut self, datagram: Datagram, clock: Clock, now: Time, progress: &mut Progress) {
-        let side = if datagram.from == End::Client { &mut self.server } else { &mut self.client };
-        side.receive(datagram, clock, now, progress);
-        self.advance(clock, now, progress);
-    }
-
-    /// Timers that are due fire, and the ends send what they may.
-    pub fn wake(&mut self, clock: Clock, now: Time, progress: &mut Progress) {
-        for side in [&mut self.client, &mut self.server] {
-            side.fire_timers(clock, now);
-        }
-        self.advance(clock, now, progress);
-    }
-
-    /// The server writes no more.
-    pub fn stop(&mut self) {
-        self.application.stop();
-    }
-
-    /// When a timer is due.
-    pub fn deadline(&mut self, clock: Clock) -> Time {
-        self.client.deadline(clock).min(self.server.deadline(clock)).min(self.application.next())
     }
 
     fn advance(&mut self, clock: Clock, now: Time, progress: &mut Progress) {
@@ -194,7 +141,7 @@ impl Ends {
             }
         }
         let Some(stream) = self.stream.filter(|_| !self.finished) else { return };
-        connection.set_send_window(LEAST_BUFFER.max(2 * connection.congestion_state().window()));
+        connection.set_send_window(LEAST_BUFFER.max(2 * own::controller(connection).window()));
         let mut stream = connection.send_stream(stream);
         self.application.advance(now);
         while !self.application.is_done() {
@@ -202,20 +149,42 @@ impl Ends {
             if most == 0 {
                 return;
             }
-            let Ok(written) = stream.write_chunks(&mut [Bytes::from_static(&DATA[..most])]) else { return };
-            self.application.wrote(written.bytes as u64);
+            let Some(written) = own::write(&mut stream, Bytes::from_static(&DATA[..most])) else { return };
+            self.application.wrote(written as u64);
         }
         self.finished = stream.finish().is_ok();
     }
+}
 
-    /// The state of the sender of data; `None` before there is one.
-    pub fn sender(&self) -> Option<SenderInfo> {
+impl Connection for Ends {
+    fn receive(&mut self, datagram: Datagram, clock: Clock, now: Time, progress: &mut Progress) {
+        let side = if datagram.from == End::Client { &mut self.server } else { &mut self.client };
+        side.receive(datagram, clock, now, progress);
+        self.advance(clock, now, progress);
+    }
+
+    fn wake(&mut self, clock: Clock, now: Time, progress: &mut Progress) {
+        for side in [&mut self.client, &mut self.server] {
+            side.fire_timers(clock, now);
+        }
+        self.advance(clock, now, progress);
+    }
+
+    fn stop(&mut self) {
+        self.application.stop();
+    }
+
+    fn deadline(&mut self, clock: Clock) -> Time {
+        self.client.deadline(clock).min(self.server.deadline(clock)).min(self.application.next())
+    }
+
+    fn sender(&self) -> Option<SenderInfo> {
         let (_, connection) = self.server.connection.as_ref()?;
-        let metrics = connection.congestion_state().metrics();
+        let metrics = own::controller(connection).metrics();
         let packets = |bytes: u64| bytes as f64 / self.payload;
         let ssthresh = metrics.ssthresh.filter(|&bytes| bytes < u64::MAX / 2).map_or(f64::INFINITY, packets);
-        // quinn tells the smoothed one alone, and its initial value before the first sample.
-        let srtt = Some(connection.rtt()).filter(|&srtt| srtt != INITIAL_RTT);
+        // They tell the smoothed one alone, and its initial value before the first sample.
+        let srtt = Some(own::rtt(connection)).filter(|&srtt| srtt != INITIAL_RTT);
         Some(SenderInfo {
             cwnd: packets(metrics.congestion_window),
             ssthresh,
@@ -225,13 +194,11 @@ impl Ends {
         })
     }
 
-    /// Packets that the sender of data has declared lost.
-    pub fn lost(&self) -> u64 {
-        self.server.connection.as_ref().map_or(0, |(_, connection)| connection.stats().path.lost_packets)
+    fn lost(&mut self) -> u64 {
+        self.server.connection.as_mut().map_or(0, |(_, connection)| own::lost(connection))
     }
 
-    /// Windows that it has cut because of marks.
-    pub fn ecn_cuts(&self) -> u32 {
+    fn ecn_cuts(&self) -> u32 {
         self.ecn_cuts.load(Ordering::Relaxed)
     }
 }
@@ -246,7 +213,7 @@ impl Side {
         let ecn = EcnCodepoint::from_bits(datagram.ecn as u8);
         let data = BytesMut::from(&datagram.payload[..]);
         let mut answer = Vec::new();
-        let event = self.endpoint.handle(instant, address(datagram.from), None, ecn, data, &mut answer);
+        let event = own::handle(&mut self.endpoint, instant, address(datagram.from), ecn, data, &mut answer);
         let transmit = match event {
             None => None,
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
@@ -296,7 +263,7 @@ impl Side {
                 }
             }
             let mut payload = Vec::new();
-            let Some(transmit) = connection.poll_transmit(clock.instant(now), 1, &mut payload) else { return };
+            let Some(transmit) = own::poll_transmit(connection, clock.instant(now), &mut payload) else { return };
             payload.truncate(transmit.size);
             let ecn = match transmit.ecn {
                 None => Ecn::NotEct,
@@ -310,7 +277,7 @@ impl Side {
 }
 
 /// Reads all that has arrived in order. Returns its length.
-fn read_all(connection: &mut Connection, stream: StreamId) -> u64 {
+fn read_all(connection: &mut QuicConnection, stream: StreamId) -> u64 {
     let mut bytes = 0;
     let mut receiver = connection.recv_stream(stream);
     if let Ok(mut chunks) = receiver.read(true) {
@@ -348,8 +315,9 @@ fn endpoint(server: Option<Arc<ServerConfig>>, rng: &mut Rng) -> Endpoint {
     let ids = rng.child("connection IDs");
     rng.bits();
     let mut config = EndpointConfig::new(Arc::new(NoKey));
-    config.cid_generator(move || Box::new(RandomIds(ids.clone()))).rng_seed(Some(seed(rng)));
-    Endpoint::new(Arc::new(config), server, false, None)
+    own::generate_ids(&mut config, move || Box::new(RandomIds(ids.clone())));
+    config.rng_seed(Some(seed(rng)));
+    own::endpoint(Arc::new(config), server)
 }
 
 fn seed(rng: &mut Rng) -> [u8; 32] {

@@ -3,7 +3,7 @@
 //! At equal times the events of the simulator come first, then connections by their numbers, then samples.
 
 use crate::clock::Clock;
-use crate::ends::{Datagram, End, Ends, Progress};
+use crate::connection::{open, Connection, Datagram, End, Progress};
 use crate::reports::{record, Windows};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Flags, Rng, Time};
@@ -63,7 +63,7 @@ const STEPS: u32 = 1 << 14;
 #[derive(Debug)]
 struct Flow {
     external: ExternalFlow,
-    ends: Option<Box<Ends>>,
+    ends: Option<Box<dyn Connection>>,
     /// The time under which it is among the next.
     wakes: Time,
     trace: Option<SenderTrace>,
@@ -171,7 +171,7 @@ impl<'a> Network<'a> {
             let traffic = &self.plan.traffic[external.group as usize];
             let TrafficKind::Quic(plan) = &traffic.kind else { unreachable!("all external flows are QUIC") };
             let mut rng = Rng::named(self.seed, &format!("traffic/{}/{}/quic", traffic.name, external.row));
-            flow.ends = Some(Box::new(Ends::new(plan, external.size, &mut rng, self.clock, now)));
+            flow.ends = Some(open(plan, external.size, &mut rng, self.clock, now));
         }
         let Some(ends) = &mut flow.ends else { return };
         if external.stop.is_some_and(|stop| stop <= now) {
@@ -244,8 +244,8 @@ impl<'a> Network<'a> {
 
     /// Writes the counts of a sender to its flow.
     fn count(&mut self, index: usize) {
-        let flow = &self.flows[index];
-        let Some(ends) = &flow.ends else { return };
+        let flow = &mut self.flows[index];
+        let Some(ends) = &mut flow.ends else { return };
         let (lost, ecn_cuts) = (ends.lost(), ends.ecn_cuts());
         let counts = self.run.engine().external_counts(flow.external.slot);
         counts.retransmits = lost;

@@ -5,7 +5,7 @@ use crate::delay_law::DelayLaw;
 pub use crate::ecn_field::EcnField;
 pub use crate::flow_sizes::FlowSizes;
 pub use crate::media_plan::{EncoderPlan, MediaPlan};
-pub use crate::quic_plan::{QuicControl, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
+pub use crate::quic_plan::{QuicControl, QuicLibrary, QuicPlan, QUIC_OVERHEAD, UDP_HEADER};
 pub use crate::stack_plan::{RouterPlan, StackPlan};
 use marqueue_aqm::{Densities, Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec};

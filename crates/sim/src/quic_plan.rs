@@ -16,6 +16,9 @@ pub const UDP_HEADER: u32 = 28;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuicPlan {
+    /// The library that plays both ends.
+    #[serde(default)]
+    pub library: QuicLibrary,
     /// Congestion control of the sender of data.
     pub control: QuicControl,
     /// Do the ends send ECT(0)?
@@ -57,7 +60,18 @@ impl QuicPlan {
     }
 }
 
-/// Congestion controls of quinn-proto. Its BBR is none of them: its random numbers cannot be given a seed.
+/// Libraries whose connections the simulator carries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QuicLibrary {
+    /// quinn-proto.
+    #[default]
+    Quinn,
+    /// noq-proto.
+    Noq,
+}
+
+/// Congestion controls of the libraries. Their BBR is none of them: its random numbers cannot be given a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuicControl {

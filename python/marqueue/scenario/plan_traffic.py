@@ -113,6 +113,7 @@ def _share(
 def _quic(table: Quic, parts: ClassParts, position: int) -> Plan:
     """The part of a group of QUIC flows in one class."""
     plan: Plan = {
+        **({"library": table.library} if table.library != "quinn" else {}),
         "control": table.control,
         "ecn": table.ecn,
         "packet": table.packet.base,

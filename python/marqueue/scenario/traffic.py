@@ -187,20 +187,22 @@ class Paced(Group):
 
 
 def _no_bbr(value: object) -> object:
-    if value == "bbr":
-        expected = 'expected "cubic" or "new_reno": the BBR of quinn draws random numbers without'
-        raise mistake(f'got "bbr", {expected} a seed, so no run could be repeated')
+    if value in ("bbr", "bbr3"):
+        expected = 'expected "cubic" or "new_reno": the BBR of the library draws random numbers'
+        raise mistake(f'got "{value}", {expected} without a seed, so no run could be repeated')
     return value
 
 
 class Quic(Group):
-    """Downloads by QUIC, spread evenly over the classes: connections of the library quinn-proto,
-    whose packets the simulator carries. A client asks a server for data; the server sends it in one
+    """Downloads by QUIC, spread evenly over the classes: connections of a QUIC library, whose
+    packets the simulator carries. A client asks a server for data; the server sends it in one
     stream."""
 
     kind: Literal["quic"]
+    library: Literal["quinn", "noq"] = "quinn"
+    """The library: quinn (its crate quinn-proto) or noq (noq-proto)."""
     control: Annotated[Literal["cubic", "new_reno"], BeforeValidator(_no_bbr)] = "cubic"
-    """Congestion control of the server, as quinn has it."""
+    """Congestion control of the server, as the library has it."""
     ecn: bool = True
     """Whether its packets are ECN-capable: ECT(0)."""
     packet: Accepts[PacketSize, Size | str] = by_default(Size(1228))

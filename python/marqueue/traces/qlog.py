@@ -17,7 +17,7 @@ are those of the drafts; what TCP has and QUIC has not is mapped thus:
 
 A QUIC flow has its datagrams as ``udp_datagrams_sent`` and ``udp_datagrams_received``: tables of
 packets do not say which QUIC packets and frames are in a datagram. Its metrics are the windows and
-the smoothed round-trip time, the only one that quinn tells.
+the smoothed round-trip time, the only one that the library tells.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _sender(choice: Choice, flow: int) -> _Sender:
     [(kind, settings)] = entry["kind"].items()
     if kind == "quic":
         return _Sender(
-            protocol="QUIC of quinn-proto",
+            protocol=f"QUIC of {settings.get('library', 'quinn')}-proto",
             vantage="server",
             control=settings["control"],
             window_unit=settings["packet"] - QUIC_OVERHEAD,

@@ -1,9 +1,9 @@
 //! The congestion controls of quinn-proto, watched: it tells how often a window was cut, but not why.
 #![allow(clippy::disallowed_types, reason = "the trait of quinn-proto counts time so; nothing here reads a clock")]
 
+use super::proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
+use super::proto::{RttEstimator, TransportConfig};
 use marqueue_sim::plan::QuicControl;
-use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig};
-use quinn_proto::{RttEstimator, TransportConfig};
 use std::any::Any;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;

@@ -1,0 +1,9 @@
+//! Connections of noq-proto, which began as a copy of quinn-proto and has several paths and a BBR of its own.
+
+pub use noq_proto as proto;
+
+mod control;
+#[path = "../ends.rs"]
+pub mod ends;
+mod own;
+mod session;

@@ -1,0 +1,9 @@
+//! Connections of quinn-proto.
+
+pub use quinn_proto as proto;
+
+mod control;
+#[path = "../ends.rs"]
+pub mod ends;
+mod own;
+mod session;
