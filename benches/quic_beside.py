@@ -1,4 +1,4 @@
-"""QUIC of quinn and of noq beside our models in the same scenario: the tables and the picture of docs/quic.md.
+"""QUIC of quinn and noq beside our models in the same scenario: tables and picture of docs/quic.md.
 
     python -m benches.quic_beside
 

@@ -54,9 +54,10 @@ def test_the_same_seed_gives_the_same_digest() -> None:
     assert _core.digest(plan, 1) != _core.digest(plan, 2)
 
 
+@pytest.mark.parametrize("library", ["quinn", "noq"])
 @pytest.mark.parametrize("control", ["cubic", "new_reno"])
-def test_long_flows_take_the_link(control: str) -> None:
-    keys = {"count": 2, "control": control, "trace": True, "sample_cwnd": True}
+def test_long_flows_take_the_link(control: str, library: str) -> None:
+    keys = {"count": 2, "library": library, "control": control, "trace": True, "sample_cwnd": True}
     result = run(scenario({**QUIC, **keys}))
     # 1168 of 1228 bytes are data. What waits out of order as the measuring begins, at most a full
     # queue, counts in it.
@@ -69,12 +70,14 @@ def test_long_flows_take_the_link(control: str) -> None:
     assert 0.04 < srtt < 0.04 + 61 * 1228 * 8 / 10e6 + 0.03
 
 
-def test_marks_are_answered_and_nothing_is_lost() -> None:
+@pytest.mark.parametrize("library", ["quinn", "noq"])
+def test_marks_are_answered_and_nothing_is_lost(library: str) -> None:
     marking = {"aqm": "codel", "signal": "ecn", "buffer": "1000 packets"}
-    result = run(scenario({**QUIC, "count": 2}, **marking))
+    quic = {**QUIC, "library": library, "count": 2}
+    result = run(scenario(quic, **marking))
     assert column(result, "ecn_cuts").sum() > 0
     assert column(result, "retransmits").sum() == 0
-    without = run(scenario({**QUIC, "count": 2, "ecn": False}, **marking))
+    without = run(scenario({**quic, "ecn": False}, **marking))
     assert column(without, "ecn_cuts").sum() == 0
     assert column(without, "retransmits").sum() > 0
 
@@ -110,6 +113,8 @@ def test_a_trace_has_no_round_trip_time_before_the_first() -> None:
 
 def test_mistakes_are_told_with_place_and_value() -> None:
     assert 'got "bbr", expected "cubic" or "new_reno"' in refusal(control="bbr")
+    assert 'got "bbr3", expected "cubic"' in refusal(library="noq", control="bbr3")
+    assert 'library: got "neqo", expected one of quinn, noq' in refusal(library="neqo")
     assert "traffic.quic.control" in refusal(control="reno")
     assert "traffic.quic.packet: got 1000 bytes" in refusal(packet="1000 B")
     assert "got arrivals with count or jitter" in refusal(arrivals="1 /s", count=2, size="1 kB")
