@@ -5,6 +5,10 @@
 //! timers, and [`handshake`] stands in place of TLS. What the libraries do in different ways is in [`quinn`] and [`noq`]. A
 //! result is a function of plan, seed and version: all random numbers of a connection come from a stream with its name.
 
+#![expect(
+    clippy::duplicate_mod,
+    reason = "ends.rs is compiled for each library: their interfaces differ in a few calls"
+)]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
 mod application;
