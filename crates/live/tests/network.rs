@@ -172,7 +172,7 @@ fn prices_are_written_for_packets_that_have_room_for_them() {
 
 #[test]
 fn packets_leave_exactly_when_they_are_due() {
-    let mut network = Network::new(&plan("droptail"), 1).unwrap();
+    let mut network = Network::new(&plan("droptail"), 1, &NoPrograms).unwrap();
     network.enter(Time(100), End::Near, 0, Packet::data(0, 0, 1000));
     network.enter(Time(100), End::Far, 0, Packet::data(0, 0, 500));
     // 800 us at 10 Mbit/s, 3 ms, and 8000/9 us at 9 Mbit/s, rounded down.
