@@ -1,10 +1,8 @@
 //! One connection with both its ends, whichever library plays them.
 
 use crate::clock::Clock;
-use crate::{noq, quinn};
 use marqueue_cc::SenderInfo;
-use marqueue_core::{Ecn, Rng, Time};
-use marqueue_sim::plan::{QuicLibrary, QuicPlan};
+use marqueue_core::{Ecn, Time};
 use std::fmt::Debug;
 
 /// One of the two ends.
@@ -60,12 +58,4 @@ pub trait Connection: Debug {
 
     /// Windows that it has cut because of marks.
     fn ecn_cuts(&self) -> u32;
-}
-
-/// The connection of a flow of `size` bytes, with random numbers of `rng`. The client begins at `now`.
-pub fn open(plan: &QuicPlan, size: Option<u32>, rng: &mut Rng, clock: Clock, now: Time) -> Box<dyn Connection> {
-    match plan.library {
-        QuicLibrary::Quinn => Box::new(quinn::ends::Ends::new(plan, size, rng, clock, now)),
-        QuicLibrary::Noq => Box::new(noq::ends::Ends::new(plan, size, rng, clock, now)),
-    }
 }

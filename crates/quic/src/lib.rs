@@ -1,13 +1,13 @@
 //! QUIC connections of quinn-proto or noq-proto as end hosts of the packet simulator.
 //!
 //! These libraries have no input, output or clock: they are given datagrams and times, and return datagrams and times.
-//! [`ends`](quinn::ends) plays the two ends of a connection, [`run`] the loop over the calendar of the simulator and their
+//! `shared/ends.rs` plays the two ends of a connection, [`run`] the loop over the calendar of the simulator and their
 //! timers, and [`handshake`] stands in place of TLS. What the libraries do in different ways is in [`quinn`] and [`noq`]. A
 //! result is a function of plan, seed and version: all random numbers of a connection come from a stream with its name.
 
 #![expect(
     clippy::duplicate_mod,
-    reason = "ends.rs is compiled for each library: their interfaces differ in a few calls"
+    reason = "shared/ends.rs is compiled for each library: their interfaces differ in a few calls"
 )]
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
@@ -15,6 +15,7 @@ mod application;
 mod clock;
 mod connection;
 mod handshake;
+mod library;
 mod noq;
 mod quinn;
 mod reports;

@@ -3,7 +3,8 @@
 //! At equal times the events of the simulator come first, then connections by their numbers, then samples.
 
 use crate::clock::Clock;
-use crate::connection::{open, Connection, Datagram, End, Progress};
+use crate::connection::{Connection, Datagram, End, Progress};
+use crate::library::open;
 use crate::reports::{record, Windows};
 use marqueue_core::params::ParamError;
 use marqueue_core::{Dur, Flags, Rng, Time};
