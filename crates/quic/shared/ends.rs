@@ -1,8 +1,8 @@
-//! The two ends of one connection. This file is compiled for each library: `super::proto` is the library, and `super::own` what
+//! The two ends of one connection. This file is compiled for each library: `super::proto` is the library, and `super::differences` what
 //! it does in its own way.
 
 use super::control::{install, EcnCuts};
-use super::own;
+use super::differences;
 use super::proto::{
     ClientConfig, Connection as QuicConnection, ConnectionHandle, ConnectionId, ConnectionIdGenerator, DatagramEvent,
     Dir, EcnCodepoint, Endpoint, EndpointConfig, Event, ServerConfig, StreamEvent, StreamId, TransportConfig, VarInt,
@@ -141,7 +141,7 @@ impl Ends {
             }
         }
         let Some(stream) = self.stream.filter(|_| !self.finished) else { return };
-        connection.set_send_window(LEAST_BUFFER.max(2 * own::controller(connection).window()));
+        connection.set_send_window(LEAST_BUFFER.max(2 * differences::controller(connection).window()));
         let mut stream = connection.send_stream(stream);
         self.application.advance(now);
         while !self.application.is_done() {
@@ -149,7 +149,7 @@ impl Ends {
             if most == 0 {
                 return;
             }
-            let Some(written) = own::write(&mut stream, Bytes::from_static(&DATA[..most])) else { return };
+            let Some(written) = differences::write(&mut stream, Bytes::from_static(&DATA[..most])) else { return };
             self.application.wrote(written as u64);
         }
         self.finished = stream.finish().is_ok();
@@ -180,11 +180,11 @@ impl Connection for Ends {
 
     fn sender(&self) -> Option<SenderInfo> {
         let (_, connection) = self.server.connection.as_ref()?;
-        let metrics = own::controller(connection).metrics();
+        let metrics = differences::controller(connection).metrics();
         let packets = |bytes: u64| bytes as f64 / self.payload;
         let ssthresh = metrics.ssthresh.filter(|&bytes| bytes < u64::MAX / 2).map_or(f64::INFINITY, packets);
         // They tell the smoothed one alone, and its initial value before the first sample.
-        let srtt = Some(own::rtt(connection)).filter(|&srtt| srtt != INITIAL_RTT);
+        let srtt = Some(differences::rtt(connection)).filter(|&srtt| srtt != INITIAL_RTT);
         Some(SenderInfo {
             cwnd: packets(metrics.congestion_window),
             ssthresh,
@@ -195,7 +195,7 @@ impl Connection for Ends {
     }
 
     fn lost(&mut self) -> u64 {
-        self.server.connection.as_mut().map_or(0, |(_, connection)| own::lost(connection))
+        self.server.connection.as_mut().map_or(0, |(_, connection)| differences::lost(connection))
     }
 
     fn ecn_cuts(&self) -> u32 {
@@ -213,7 +213,7 @@ impl Side {
         let ecn = EcnCodepoint::from_bits(datagram.ecn as u8);
         let data = BytesMut::from(&datagram.payload[..]);
         let mut answer = Vec::new();
-        let event = own::handle(&mut self.endpoint, instant, address(datagram.from), ecn, data, &mut answer);
+        let event = differences::handle(&mut self.endpoint, instant, address(datagram.from), ecn, data, &mut answer);
         let transmit = match event {
             None => None,
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
@@ -263,7 +263,9 @@ impl Side {
                 }
             }
             let mut payload = Vec::new();
-            let Some(transmit) = own::poll_transmit(connection, clock.instant(now), &mut payload) else { return };
+            let Some(transmit) = differences::poll_transmit(connection, clock.instant(now), &mut payload) else {
+                return;
+            };
             payload.truncate(transmit.size);
             let ecn = match transmit.ecn {
                 None => Ecn::NotEct,
@@ -315,9 +317,9 @@ fn endpoint(server: Option<Arc<ServerConfig>>, rng: &mut Rng) -> Endpoint {
     let ids = rng.child("connection IDs");
     rng.bits();
     let mut config = EndpointConfig::new(Arc::new(NoKey));
-    own::generate_ids(&mut config, move || Box::new(RandomIds(ids.clone())));
+    differences::generate_ids(&mut config, move || Box::new(RandomIds(ids.clone())));
     config.rng_seed(Some(seed(rng)));
-    own::endpoint(Arc::new(config), server)
+    differences::endpoint(Arc::new(config), server)
 }
 
 fn seed(rng: &mut Rng) -> [u8; 32] {

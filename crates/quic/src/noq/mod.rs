@@ -3,7 +3,7 @@
 pub use noq_proto as proto;
 
 mod control;
+mod differences;
 #[path = "../../shared/ends.rs"]
 pub mod ends;
-mod own;
 mod session;
