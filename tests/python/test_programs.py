@@ -315,6 +315,22 @@ def test_sweeps_run_programs(mine: Mine, tmp_path: Path) -> None:
     assert delays[0] != delays[1]
 
 
+OVER_TARGETS = "topology.bottleneck.aqm.target=5 ms,10 ms"
+
+
+@pytest.mark.parametrize("command", [["run"], ["sweep", "--over", OVER_TARGETS]])
+def test_a_program_may_import_pandas(mine: Mine, tmp_path: Path, command: list[str]) -> None:
+    mine("import pandas\n" + PI2)
+    done = subprocess.run(
+        [*COMMAND, command[0], "mine.toml", *command[1:], "--no-report"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_variables_of_a_module_are_those_of_one_queue(mine: Mine) -> None:
     counting = PI2.replace("import marqueue\n", "import marqueue\nseen = []\n", 1).replace(
         "p = self.p\n",

@@ -63,7 +63,7 @@ def test_help_of_a_command_loads_neither_drawing_nor_scipy() -> None:
 )
 def test_the_metadata_of_packages_are_there_once_something_asks_for_them(asked: str) -> None:
     program = f"""
-from marqueue.cli.process import start_light
+from marqueue.light_start import start_light
 start_light()
 {asked}
 from importlib.metadata import entry_points

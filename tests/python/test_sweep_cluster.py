@@ -92,6 +92,16 @@ def test_processes_that_die_each_time_are_told(tmp_path: Path) -> None:
     assert len(sweep(scenario, [OVER], out, jobs=2, resume=True).points) == 2
 
 
+def test_points_behind_one_that_dies_run(tmp_path: Path) -> None:
+    scenario, _ = mortal(tmp_path, once=False)
+    sizes = ",".join(f"{10 + n} packets" for n in range(5))
+    axes = [f"topology.bottleneck.buffer={sizes}", OVER]
+    with pytest.raises(RunError, match=r"points 2, 4, 6, 8, 10: their processes ended 3 times"):
+        sweep(scenario, axes, tmp_path / "out", jobs=2)
+    stored = {each.name for each in (tmp_path / "out.checkpoints/points").iterdir()}
+    assert stored == {"01", "03", "05", "07", "09"}
+
+
 def test_a_program_that_raises_in_a_process_is_told_with_its_point(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
         "import marqueue\n@marqueue.aqm\nclass Bad:\n"

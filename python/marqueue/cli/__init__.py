@@ -15,8 +15,8 @@ from marqueue.cli.process import (
     leave,
     refuse_little_memory,
     run_to_end,
-    start_light,
 )
+from marqueue.light_start import start_light
 
 app = typer.Typer(
     name="marqueue",

@@ -2,18 +2,13 @@
 
 import atexit
 import errno
-import gc
-import importlib
 import os
 import resource
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from marqueue.cli.console import ReportedInterrupt, say
 from marqueue.errors import MarqueueError
@@ -26,66 +21,6 @@ NO_READER = 1
 
 LEAST_MEMORY = 768 * 2**20
 """Bytes of address space. The libraries of a run take 0.6 GB; with less they crash or hang."""
-
-
-FIRST_COLLECTION = 500_000
-"""New objects before the garbage collector looks at them."""
-
-
-def start_light() -> None:
-    """Prepares the process so that imports cost little; called before the heavy ones.
-
-    Most of what imports make stays until the end, so collecting early finds nothing.
-    """
-    gc.set_threshold(FIRST_COLLECTION)
-    # pydantic looks for plugins among all installed packages.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    sys.meta_path.insert(0, _WithoutPandas())
-    if METADATA not in sys.modules:
-        sys.modules[METADATA] = importlib.metadata = _MetadataLater(METADATA)
-
-
-class _WithoutPandas(MetaPathFinder, Loader):
-    """Lets imports of pandas fail as if it were not installed.
-
-    pyarrow imports it with the first array, to recognise its objects; commands make none.
-    """
-
-    def find_spec(self, name: str, path: object, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self) if name == "pandas" else None
-
-    def exec_module(self, module: ModuleType) -> None:
-        raise ImportError("commands do without pandas")
-
-
-METADATA = "importlib.metadata"
-
-
-class _MetadataLater(ModuleType):
-    """Stands for importlib.metadata until something of it is used.
-
-    pydantic imports it to look for plugins, which commands do without; email, socket, zipfile and
-    csv come with it.
-    """
-
-    __path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(_metadata(), name)
-
-    @staticmethod
-    def entry_points(**choice: Any) -> Any:
-        """What pydantic imports by name, and calls if plugins are not disabled."""
-        return _metadata().entry_points(**choice)
-
-
-def _metadata() -> Any:
-    """The module itself, which takes its own place."""
-    if isinstance(sys.modules.get(METADATA), _MetadataLater):
-        del sys.modules[METADATA]
-    return importlib.import_module(METADATA)
 
 
 def run_to_end(command: Callable[[], object]) -> int:

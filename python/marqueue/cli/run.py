@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ from marqueue.cli.console import print_json, progress_bar, resumable, say, show,
 from marqueue.extras import require
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory
-from marqueue.scenario import Scenario, compile, on_kernel, scenario_warnings
+from marqueue.scenario import Scenario, on_kernel, plan_text, scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.run import run as run_scenario
@@ -140,7 +139,7 @@ def run(
 
 def _say_why_one_thread(scenario: Scenario, threads: int, limits: Limits) -> None:
     """Says why a replication has one thread where more were asked for."""
-    _, reason = core.threads_for(dumps(compile(scenario)), threads)
+    _, reason = core.threads_for(plan_text(scenario), threads)
     if threads > 1 and limits != NO_LIMITS:
         reason = "a limit is set"
     if reason:

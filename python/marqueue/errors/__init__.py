@@ -128,6 +128,9 @@ MISSING = "\N{EN DASH}"
 
 def differing_values(a: Mapping[str, Any], b: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """The values that differ between two nested mappings, as (dotted path, a, b)."""
+    if a == b:
+        # Most are; a flat copy takes a millisecond for a sweep of 500 points.
+        return []
     of_a, of_b = (dict(_flat(each, ())) for each in (a, b))
     return [
         (path, of_a.get(path, MISSING), of_b.get(path, MISSING))

@@ -4,6 +4,7 @@ plan."""
 from marqueue.scenario.compiler import (
     class_names,
     compile,
+    plan_text,
     route_classes,
     spread_classes,
     ways_back,
@@ -65,6 +66,7 @@ __all__ = [
     "kernels_of",
     "load",
     "on_kernel",
+    "plan_text",
     "route_classes",
     "scenario_warnings",
     "schema",

@@ -47,7 +47,7 @@ class Compilation:
         reverse = dict.fromkeys(each for classes in used for each in classes)
         self.reverse_routes = {each: len(self.net.classes) + i for i, each in enumerate(reverse)}
         # Wrong classes are reported when their group is compiled.
-        self.problems = self.net.problems
+        self.problems = list(self.net.problems)
 
     def refuse(self, path: str, message: str) -> None:
         """Records a problem."""

@@ -14,6 +14,9 @@ from marqueue.scenario.topology_expansion import network
 from marqueue.statistics.mser_batches import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration
 
+UNSEEN_BY_ENGINE = {"name", "description", "seed", "replications"}
+"""Fields of a scenario that its plan does not depend on."""
+
 MOST_GROUPS = 256
 """Groups that a CPU can tell apart."""
 
@@ -34,6 +37,29 @@ def compile(scenario: Scenario) -> Plan:
         problem = Problem(compilation.origin(path), message)
         raise ScenarioError(with_names([problem], scenario.to_dict())) from None
     return plan
+
+
+_latest: tuple[Scenario, str] | None = None
+"""The scenario whose plan was asked for last, with that plan."""
+
+
+def plan_text(scenario: Scenario) -> str:
+    """The plan of one replication as JSON; raises as :func:`compile` does.
+
+    It is asked for at each step of a run, which has one scenario or copies of it. So the latest one
+    is kept: a network of 10,000 links takes 10 s.
+    """
+    global _latest
+    latest = _latest
+    if latest is None or not _have_one_plan(latest[0], scenario):
+        latest = _latest = scenario, json.dumps(compile(scenario))
+    return latest[1]
+
+
+def _have_one_plan(a: Scenario, b: Scenario) -> bool:
+    """Whether two scenarios have the same values. Copies of a scenario share them."""
+    names = Scenario.model_fields.keys() - UNSEEN_BY_ENGINE
+    return all(getattr(a, name) is getattr(b, name) for name in names)
 
 
 def ways_back(scenario: Scenario) -> dict[str, str]:

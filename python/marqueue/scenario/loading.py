@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
-from marqueue.scenario.compiler import compile
+from marqueue.scenario.compiler import plan_text
 from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.delivery_trace import with_traces
 from marqueue.scenario.model import Scenario
@@ -122,7 +122,7 @@ def from_dict(
         for override in overrides:
             data = _override(data, override)
         scenario = Scenario.model_validate(data)
-        compile(scenario)
+        plan_text(scenario)
     except ValidationError as error:
         raise ScenarioError(with_names(problems(error, Scenario, data), data), origin) from None
     except ScenarioError as error:

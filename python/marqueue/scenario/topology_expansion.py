@@ -10,9 +10,23 @@ from marqueue.scenario.network import Network
 from marqueue.scenario.topology import Dumbbell, Graph, ParkingLot, Star, Topology
 from marqueue.units import Duration
 
+_latest: tuple[Topology, Network] | None = None
+"""The topology that was asked for last, with its network."""
+
 
 def network(topology: Topology) -> Network:
-    """The links and classes of a topology."""
+    """The links and classes of a topology; not to be changed.
+
+    The latest one is kept, because parts of the program ask for the same one in turn.
+    """
+    global _latest
+    latest = _latest
+    if latest is None or latest[0] is not topology:
+        latest = _latest = topology, _expand(topology)
+    return latest[1]
+
+
+def _expand(topology: Topology) -> Network:
     net = Network()
     match topology:
         case Dumbbell():

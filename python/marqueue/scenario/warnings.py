@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import marqueue._core as _core
 from marqueue.scenario.compilation import Plan
-from marqueue.scenario.compiler import compile
+from marqueue.scenario.compiler import plan_text
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
 from marqueue.scenario.traffic import Paced
@@ -16,10 +16,11 @@ MOST_WARNINGS = 20
 
 def scenario_warnings(scenario: Scenario) -> list[str]:
     """The warnings, one sentence each. Raises ScenarioError with all contradictions."""
-    plan = compile(scenario)
+    text = plan_text(scenario)
+    plan = json.loads(text)
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
-    said += _core.check(json.dumps(plan))
+    said += _core.check(text)
     said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
     more = len(said) - MOST_WARNINGS
     return [*said[:MOST_WARNINGS], f"{more:,} more of this kind."] if more > 0 else said

@@ -14,7 +14,7 @@ from marqueue.errors import RunError
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.samples import samples_of
-from marqueue.scenario import Scenario, compile, from_dict, kernels_of
+from marqueue.scenario import Scenario, from_dict, kernels_of, plan_text
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
@@ -85,7 +85,7 @@ class Experiment:
         """The steps of the experiment for an executor. Raises RunError if its memory is not
         there."""
         threads = min(executor.jobs, self.scenario.replications)
-        refuse_beyond_memory(json.dumps(compile(self.scenario)), threads)
+        refuse_beyond_memory(plan_text(self.scenario), threads)
         return Work(_steps(self, executor, limits), self.seconds)
 
 
@@ -161,10 +161,9 @@ def _rounds(
 
 def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
-    compiled = compile(scenario)
-    plan = json.dumps(compiled)
+    plan = plan_text(scenario)
     kernels: tuple[Kernel, ...] = ()
-    if names := kernels_of(compiled):
+    if names := kernels_of(json.loads(plan)):
         # Few runs have kernels.
         from marqueue.kernels import find_host
 
@@ -247,4 +246,4 @@ def _result(
         },
     )
     raws = [each.raw for each in there]
-    return Result.from_raw(scenario.to_dict(), compile(scenario), provenance, raws)
+    return Result.from_raw(scenario.to_dict(), json.loads(plan_text(scenario)), provenance, raws)

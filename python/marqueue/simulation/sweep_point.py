@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ResultError, RunError, differing_values
 from marqueue.results.integrity import Fault, check_directory, read_provenance
@@ -15,6 +15,7 @@ from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import Limits
+from marqueue.units import Duration
 
 if TYPE_CHECKING:
     from marqueue.results import Result
@@ -68,5 +69,12 @@ class SweepPoint:
                 fresh.rename(self.directory)
         except OSError as error:
             raise unwritable(self.directory, error) from None
-        for run in (self.experiment.pilot, Scenario.model_validate(result.scenario)):
+        for run in (self.experiment.pilot, self._run_of(result)):
             checkpoints.forget(replications_of(run, limits) if run else ())
+
+    def _run_of(self, result: Result) -> Scenario:
+        """The scenario with what running it has found."""
+        found: dict[str, Any] = {"replications": result.scenario["replications"]}
+        if self.experiment.pilot:
+            found["warmup"] = Duration.parse(result.scenario["warmup"])
+        return self.experiment.scenario.model_copy(update=found)

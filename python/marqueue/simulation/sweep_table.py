@@ -95,8 +95,8 @@ def _wide(swept: Sweep, chosen: Sequence[ChosenFigure], *, narrow: bool) -> Tabl
                 for part in textwrap.wrap(each, widest, break_long_words=False)
             ]
         table.add_column(Text("\n".join(lines)), justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
+    # One row of cells that have a line for each point: Rich takes .2 ms for a cell.
+    table.add_row(*(Text("\n".join(cells)) for cells in zip(*rows, strict=True)))
     return table
 
 

@@ -1,5 +1,8 @@
 """Points in processes of this machine, one at a time in each.
 
+A process gets its next point while it runs one, so that it need not wait for this process, which
+reads and flushes results.
+
 Threads share one interpreter, which prepares, summarizes and writes one point at a time. With a
 short point that takes longer than the engine, so more threads gain little.
 
@@ -30,6 +33,7 @@ from marqueue.simulation.cluster.point_job import PointJob, Refused, run_point
 
 _CODE = (
     "import json, sys; descriptor, sys.path[:] = json.loads(sys.argv[1]); "
+    "from marqueue.light_start import start_light; start_light(); "
     "from marqueue.simulation.cluster.processes import serve; serve(descriptor)"
 )
 
@@ -43,12 +47,12 @@ class _Bug:
 
 @dataclass
 class _Process:
-    """A process, and the point that it runs."""
+    """A process, and the points that it has: the first runs, others wait for it."""
 
     popen: subprocess.Popen[bytes]
     connection: Connection
-    number: int | None = None
-    """Of the point; None while it waits for one."""
+    jobs: deque[tuple[int, PointJob]] = field(default_factory=deque)
+    """By the numbers of their points."""
 
     @classmethod
     def start(cls) -> _Process:
@@ -88,11 +92,16 @@ class Processes:
     def submit(self, jobs: Mapping[int, PointJob]) -> None:
         """Starts jobs as processes become free."""
         self._waiting.extend(jobs.items())
-        busy = sum(each.number is not None for each in self._begun)
+        busy = sum(bool(each.jobs) for each in self._begun)
         while len(self._begun) < min(self.most, busy + len(self._waiting)):
             self._begun.append(_Process.start())
         for each in self._begun:
-            self._give(each)
+            if not each.jobs:
+                self._give(each)
+        for each in self._begun:
+            # The last points go to whoever is free first.
+            if len(each.jobs) == 1 and len(self._waiting) > self.most:
+                self._give(each)
 
     def wait(self, seconds: float) -> None:
         """Waits until a job may have ended, at most for so long."""
@@ -102,20 +111,21 @@ class Processes:
         """The jobs that have ended since the last call. Raises RuntimeError for a bug in one."""
         endings: dict[int, Ending] = {}
         for each in [each for each in self._begun if each.connection.poll()]:
-            number = each.number
             try:
                 answer: Refused | _Bug | None = each.connection.recv()
             except (EOFError, ConnectionResetError):
                 self._begun.remove(each)
                 how = each.end()
-                if number is not None:
+                if each.jobs:
+                    number, _ = each.jobs.popleft()
                     endings[number] = Died(how)
+                # Those behind it had not begun.
+                self._waiting.extendleft(reversed(each.jobs))
                 continue
-            assert number is not None, "a process without a point does not answer"
+            number, _ = each.jobs.popleft()
             if isinstance(answer, _Bug):
                 raise RuntimeError(f"point {number}:\n{answer.traceback}")
             endings[number] = answer
-            each.number = None
         self.submit({})
         return endings
 
@@ -126,12 +136,12 @@ class Processes:
             self._begun.pop().end()
 
     def _give(self, process: _Process) -> None:
-        """Gives a process the next point if it is free."""
-        if process.number is None and self._waiting:
-            process.number, job = self._waiting.popleft()
+        """Gives a process the next point."""
+        if self._waiting:
+            process.jobs.append(self._waiting.popleft())
             # A process that has ended is found by its missing answer.
             with suppress(BrokenPipeError, ConnectionResetError):
-                process.connection.send(job)
+                process.connection.send(process.jobs[-1][1])
 
 
 def serve(descriptor: int) -> None:
