@@ -19,6 +19,7 @@ from marqueue.simulation.run import run
 from marqueue.traces.choice import Choice
 from marqueue.traces.perfetto import perfetto
 from marqueue.traces.qlog import qlog
+from marqueue.traces.qlog_0_3 import qlog_0_3
 
 SCENARIO = """
 name = "traced"
@@ -160,6 +161,32 @@ def test_state_is_slow_start_until_the_window_reaches_the_threshold(first: Recor
     assert then["data"] == {"old": "slow_start", "new": "congestion_avoidance"}
 
 
+def test_qlog_0_3_has_the_same_events_in_the_older_form(result: Result, first: Records):
+    header, *events = records(qlog_0_3(Choice(result), 0))
+    assert (header["qlog_version"], header["qlog_format"]) == ("0.3", "JSON-SEQ")
+    assert [(e["time"], e["name"].split(":")[1]) for e in events] == [
+        (e["time"], OLDER.get(e["name"], e["name"].split(":")[1])) for e in first[1:]
+    ]
+    assert {e["name"].split(":")[0] for e in events} == {"transport", "recovery", "simulation"}
+    for now, before in zip(
+        of("transport:packet_sent", events), of("quic:packet_sent", first), strict=True
+    ):
+        assert now["data"]["header"] == before["data"]["header"]
+        [frame], [same] = now["data"]["frames"], before["data"]["frames"]
+        assert frame.get("length") == same.get("raw", {}).get("payload_length")
+    acks = [
+        [e["data"] for e in of(f"{space}:packet_received", found)]
+        for space, found in (("transport", events), ("quic", first))
+    ]
+    assert acks[0] == acks[1] != []
+
+
+OLDER = {
+    "quic:recovery_parameters_set": "parameters_set",
+    "quic:recovery_metrics_updated": "metrics_updated",
+}
+"""The names in qlog 0.3 that differ by more than their namespace."""
+
 QUIC = """
 [[traffic]]
 name = "quic"
@@ -289,6 +316,8 @@ def test_run_writes_the_files_that_trace_writes(tmp_path: Path):
     assert command(tmp_path, "trace", "r", "--out", "q").returncode == 0
     later = command(tmp_path, "trace", "r", "--format", "perfetto", "--out", "later.pftrace")
     assert later.returncode == 0, later.stderr
+    older = command(tmp_path, "trace", "r", "--format", "qlog-0.3", "--out", "q", "--flow", "1")
+    assert older.stdout.split() == ["q/flow-1-0.3.sqlog"], older.stderr
     for number in (0, 1):
         name = f"flow-{number}.sqlog"
         assert (tmp_path / "q" / name).read_bytes() == (tmp_path / "r" / name).read_bytes()
@@ -301,7 +330,7 @@ def test_run_writes_the_files_that_trace_writes(tmp_path: Path):
         ("--from", "3"): '--from: got "3", expected a time',
         ("--from", "3 s", "--to", "2 s"): "from 3 s to 2 s, expected an end after the begin",
         ("--replication", "3"): "replication 3, expected a number below 2",
-        ("--format", "pcap"): '--format: got "pcap", expected one of qlog, perfetto',
+        ("--format", "pcap"): '--format: got "pcap", expected one of qlog, qlog-0.3, perfetto',
     }
     for given, message in mistakes.items():
         refused = command(tmp_path, "trace", "r", "--out", "new", *given)

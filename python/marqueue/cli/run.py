@@ -51,8 +51,8 @@ def run(
         typer.Option(
             "--trace",
             metavar="FORMAT",
-            help="Also write what the scenario traces as qlog or perfetto (repeatable; "
-            "marqueue trace does so later, and for a part).",
+            help="Also write what the scenario traces as qlog, qlog-0.3 (for qvis) or perfetto "
+            "(repeatable; marqueue trace does so later, and for a part).",
             show_default=False,
         ),
     ] = None,

@@ -32,7 +32,12 @@ def trace(
     ],
     format_: Annotated[
         str,
-        typer.Option("--format", "-f", metavar="FORMAT", help="qlog or perfetto."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="qlog, qlog-0.3 (the version that qvis reads) or perfetto.",
+        ),
     ] = "qlog",
     flow: Annotated[
         list[int] | None,
@@ -84,7 +89,7 @@ def trace(
     # Most commands read no tables of packets.
     from marqueue.results import Result
     from marqueue.traces.choice import Choice, nothing_traced
-    from marqueue.traces.files import check_format, qlog_files
+    from marqueue.traces.files import OF_FLOWS, check_format, files_of_flows
 
     check_format("--format", format_)
     if format_ == "perfetto":
@@ -97,7 +102,7 @@ def trace(
         _seconds("--from", begin),
         float("inf") if end is None else _seconds("--to", end),
     )
-    if not choice.chosen_flows and (format_ == "qlog" or not choice.chosen_links):
+    if not choice.chosen_flows and (format_ in OF_FLOWS or not choice.chosen_links):
         raise nothing_traced(format_)
     if format_ == "perfetto":
         from marqueue.traces.perfetto import perfetto
@@ -105,7 +110,7 @@ def trace(
         write_output_file(out, perfetto(choice))
         print(out)
         return
-    for name, content in qlog_files(choice):
+    for name, content in files_of_flows(choice, format_):
         if (out / name).exists() and not force:
             raise RunError(f"{out / name}: exists, expected a new file; --force replaces it")
         write_output_files(out, {name: content})

@@ -136,7 +136,7 @@ class Choice:
 
 def nothing_traced(name: str) -> RunError:
     """The error for a trace that would be empty: ``name`` is its format."""
-    what = "TCP or QUIC traffic" if name == "qlog" else "a link or on TCP or QUIC traffic"
+    what = "TCP or QUIC traffic" if name.startswith("qlog") else "a link or on TCP or QUIC traffic"
     return RunError(
         f"{name}: nothing is traced, expected trace = true on {what} "
         "(such as --set traffic.NAME.trace=true for marqueue run)"

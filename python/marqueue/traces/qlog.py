@@ -23,7 +23,7 @@ the smoothed round-trip time, the only one that the library tells.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
@@ -41,17 +41,22 @@ SCHEMAS = ("urn:ietf:params:qlog:events:quic-13", "urn:ietf:params:qlog:events:s
 Record = dict[str, Any]
 
 
-def file_name(flow: int) -> str:
-    """The name of the file of a flow."""
-    return f"flow-{flow}{SUFFIX}"
-
-
 def qlog(choice: Choice, flow: int) -> bytes:
     """The file of a flow. Raises RunError if it would have too many events."""
+    return text_sequence(records(choice, flow))
+
+
+def records(choice: Choice, flow: int) -> Iterator[Record]:
+    """The header and the events of a flow. Raises RunError if there are too many events."""
     choice.check_size(each for each in (choice.tcp, choice.packets) if each is not None)
     sender = _sender(choice, flow)
-    records = [_header(choice, flow, sender), *_records(choice, flow, sender)]
-    # RFC 7464: a record separator before each text, and a line feed behind it.
+    yield _header(choice, flow, sender)
+    yield from _events(choice, flow, sender)
+
+
+def text_sequence(records: Iterable[Record]) -> bytes:
+    """Records as a file: RFC 7464 has a record separator before each text, and a line feed behind
+    it."""
     return b"".join(
         b"\x1e" + json.dumps(each, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         for each in records
@@ -129,7 +134,7 @@ def _header(choice: Choice, flow: int, sender: _Sender) -> Record:
     }
 
 
-def _records(choice: Choice, flow: int, sender: _Sender) -> Iterator[Record]:
+def _events(choice: Choice, flow: int, sender: _Sender) -> Iterator[Record]:
     segment = sender.window_unit
     yield _event(
         choice.start(flow),
