@@ -13,7 +13,7 @@ import marqueue
 ROOT = Path(marqueue.__file__).parent
 
 FLOORS = [
-    {"errors", "json_text"},
+    {"errors", "json_text", "light_start"},
     {"units", "extras", "statistics", "kernels", "programs"},
     {"scenario"},
     {"theory"},
@@ -30,7 +30,15 @@ FLOORS = [
 
 FLOOR = {package: floor for floor, packages in enumerate(FLOORS) for package in packages}
 
-LOOSE = {"__init__.py", "__main__.py", "extras.py", "json_text.py", "units.py", "_core.pyi"}
+LOOSE = {
+    "__init__.py",
+    "__main__.py",
+    "extras.py",
+    "json_text.py",
+    "light_start.py",
+    "units.py",
+    "_core.pyi",
+}
 """Files that may stand at the root; everything else is in a package."""
 
 ENGINE = "marqueue._core"

@@ -105,6 +105,8 @@ marqueue_core::params! {
         timestamps: bool { default: false, source: "RFC 7323" },
         /// Let the receiver report segments that arrive twice, in its first SACK block.
         dsack: bool { default: false, source: "RFC 2883" },
+        /// Under loss_detection rack, take a window reduction back once timestamps or D-SACKs show that nothing was lost.
+        undo_spurious: bool { default: false, source: "RFC 4015; RFC 3522; RFC 3708; Linux, tcp_undo_cwnd_reduction" },
         /// Payload of a full data packet.
         segment: f64 { unit: Bytes, range: 1 => 65495, default: 1460.0, source: "RFC 5681 SMSS, Ethernet" },
         /// Size of the IP and TCP headers: what an acknowledgement or a SYN weighs on the wire.

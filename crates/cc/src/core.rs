@@ -135,7 +135,7 @@ pub struct Core {
     syn_lost: bool,
     /// The use of the window, where that is remembered.
     window_use: Option<Box<WindowUse>>,
-    /// The algorithm that may end the first slow start, while that lasts.
+    /// The algorithm that may end slow start, while there is one.
     slow_start_monitor: Option<Box<SlowStartMonitor>>,
     /// When segments leave, if the sender paces.
     pacing: Option<Box<Pacing>>,

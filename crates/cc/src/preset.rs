@@ -3,7 +3,7 @@
 //! `linux` is what Linux 6 does by default, in the terms of this TCP; docs/live/kernel.md has both side by side.
 //! What Linux does and this does not by default: pacing, which `pacing = "window"` adds, and bursts of TSO, which
 //! `pacing_burst` adds to it. What is absent: compressed acknowledgements under SACK; limits by autotuned buffers (here a buffer never limits, window scale or not; its growth decides which segments
-//! are acknowledged at once); undoing a window reduction found spurious by D-SACK (BBR does), timestamps or F-RTO; the metrics of
+//! are acknowledged at once); undoing a window reduction found spurious by F-RTO (timestamps and D-SACKs do it); the metrics of
 //! earlier connections; a smoothed round-trip time of which every sample has the weight 1/8. In Linux slow start may
 //! take cwnd to twice the receiver's window; here growth stops at the receiver's window. ECN is off, as
 //! for a host that only answers when asked for it (tcp_ecn = 2).
@@ -64,6 +64,7 @@ pub fn preset(name: &str) -> Result<ParamValues, ParamError> {
             flag("dctcp_two_acks", true),
             flag("timestamps", true),
             flag("dsack", true),
+            flag("undo_spurious", true),
             number("segment", 1448.0),
             number("initial_window", 10.0),
             choice("flight_size", "cwnd"),

@@ -92,6 +92,7 @@ impl Sender {
             self.core.repair_deadline = Time::NEVER;
             return self.repair.on_timer(&mut self.core, &mut tx);
         }
+        self.repair.before_timeout(&self.core, &tx);
         self.core.on_timeout(&mut tx);
         self.repair.on_timeout(&mut self.core, &mut tx);
     }

@@ -1,4 +1,4 @@
-//! What ends the first slow start: RFC 9406 and Linux's HyStart, worked by hand. Windows are in segments.
+//! What ends slow start: RFC 9406 and Linux's HyStart, worked by hand. Windows are in segments.
 
 mod common;
 
@@ -174,6 +174,24 @@ mod linux {
         l.round(100);
         l.round(300);
         assert!(l.in_slow_start() && l.cwnd() < 16.0);
+    }
+
+    #[test]
+    fn a_late_round_ends_the_slow_start_after_a_timeout_too() {
+        for (late, ends) in [(100, false), (113, true)] {
+            let mut l = open(set("hystart", 64.0));
+            l.round(100);
+            l.lead.time_out();
+            let threshold = l.ssthresh();
+            assert_eq!(threshold, 64.0 * 1.4, "seven tenths of 128");
+            l.lead.ack(l.end);
+            while l.cwnd() < 17.0 {
+                l.end = l.lead.sender.core().max;
+                l.round(100);
+            }
+            l.round(late);
+            assert_eq!(l.ssthresh() < threshold, ends, "{late} ms");
+        }
     }
 
     /// The first of 60 acknowledgements, so many ms apart, that ends slow start.

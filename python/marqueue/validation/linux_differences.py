@@ -12,10 +12,6 @@ PHASE = (
     "The same sawtooth at another phase: the third cut is at 4.0 s in the model and at 4.1 s in "
     "the kernel, both from 42 packets. The first window after slow start is 31.4 and 30 packets."
 )
-REORDERED = (
-    "In slow start the model takes reordering for a loss in most runs, and the kernel does not, or "
-    "undoes the reduction: at 0.3 s windows are 68 and 147 packets. So its overshoot is larger."
-)
 STEP = (
     "The second reduction at the end of slow start: it ends at 24 packets in the kernel and at 21, "
     "20 ms later, in the model, which is still at 30 here. Not for delayed acknowledgements, nor "
@@ -29,7 +25,6 @@ EXPLAINED: Mapping[Place, str] = MappingProxyType(
 
 UNEXPLAINED: Mapping[Place, str] = MappingProxyType(
     {
-        ("reno, 1 % reordered", "retransmissions"): REORDERED,
         ("dctcp, step ecn", "cwnd at 0.3 s"): STEP,
     }
 )

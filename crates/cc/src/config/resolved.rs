@@ -103,6 +103,8 @@ pub struct Config {
     pub timestamps: bool,
     /// Report segments that arrive twice.
     pub dsack: bool,
+    /// Take reductions back that were spurious.
+    pub undo_spurious: bool,
     /// Payload of a data packet, bytes.
     pub segment: u32,
     /// Size of an acknowledgement without SACK blocks, or of a SYN, on the wire, bytes.
@@ -287,6 +289,7 @@ impl From<&Params> for Config {
             },
             timestamps: p.timestamps,
             dsack: p.dsack,
+            undo_spurious: p.undo_spurious,
             segment,
             header,
             wire: segment + if p.count_header { header } else { 0 },

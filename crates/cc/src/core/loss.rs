@@ -42,6 +42,9 @@ impl Core {
             self.syn_lost |= self.una == 0;
             self.shrink_after_timeout(tx.config, repeated);
             self.control.on_timeout();
+            if let Some(monitor) = &mut self.slow_start_monitor {
+                monitor.on_timeout();
+            }
             self.rto.back_off(tx.config);
         }
         self.recover = self.max;
@@ -82,7 +85,7 @@ impl Core {
 
     /// Reduces ssthresh and cwnd by the window law. Returns the share that is left.
     pub(super) fn cut(&mut self, config: &Config, signal: Signal) -> f64 {
-        self.slow_start_monitor = None;
+        self.end_first_slow_start();
         let cwnd = match config.dialect {
             Dialect::Rfc => self.window.cwnd,
             // ns-2's window grows beyond the receiver's, which is not in the network.

@@ -4,6 +4,7 @@ use super::{Core, SendContext};
 use crate::config::Config;
 use crate::delivery_rate::DeliveryRate;
 use crate::path_model::{ModelInfo, ModelInput, RepairPhase};
+use crate::window_law::Window;
 use marqueue_core::Time;
 
 impl Core {
@@ -41,10 +42,15 @@ impl Core {
         self.set_pacing_rate(rate);
     }
 
-    /// The last loss recovery is found to have been spurious.
-    pub fn undo_recovery(&mut self) {
+    /// The last loss recovery is found to have been spurious. The window of before comes back, if there is one: a law that is
+    /// no model of the path knows of no recovery.
+    pub fn undo_recovery(&mut self, before: Option<Window>) {
         if let Some(model) = self.control.model() {
             model.on_spurious_recovery(&mut self.window);
+        } else if let Some(Window { cwnd, ssthresh }) = before {
+            self.window.cwnd = self.window.cwnd.max(cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+            self.cwr_pending = false;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Slow start, and the algorithm that may end the first one.
+//! Slow start, and the algorithm that may end it.
 
 use super::{Core, SendContext};
 use crate::config::RttSamples;
@@ -17,10 +17,15 @@ impl Core {
         match slow_start_monitor.on_ack(&sample) {
             SlowStartDecision::Grow(share) => limited * share,
             SlowStartDecision::End(share) => {
-                self.slow_start_monitor = None;
+                self.end_first_slow_start();
                 self.window.ssthresh = cwnd + limited * share;
                 limited * share
             }
         }
+    }
+
+    /// The first slow start ends, by whatever reason.
+    pub(super) fn end_first_slow_start(&mut self) {
+        self.slow_start_monitor.take_if(|monitor| monitor.is_for_the_first());
     }
 }

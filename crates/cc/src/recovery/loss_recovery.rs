@@ -24,6 +24,9 @@ pub trait LossRecovery {
     /// The timer [`Core::repair_deadline`] is due. Called only if the algorithm sets it.
     fn on_timer(&mut self, _core: &mut Core, _tx: &mut SendContext<'_>) {}
 
+    /// The retransmission timer has expired; nothing has been done about it yet.
+    fn before_timeout(&mut self, _core: &Core, _tx: &SendContext<'_>) {}
+
     /// The retransmission timer has expired; the core has fallen back to one segment.
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>);
 

@@ -90,6 +90,10 @@ impl LossRecovery for AnyLossRecovery {
         each!(self, r => r.on_timer(core, tx))
     }
 
+    fn before_timeout(&mut self, core: &Core, tx: &SendContext<'_>) {
+        each!(self, r => r.before_timeout(core, tx))
+    }
+
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         each!(self, r => r.on_timeout(core, tx))
     }

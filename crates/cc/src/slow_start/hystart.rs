@@ -8,8 +8,10 @@
 //! - the round-trip times of a round, after eight of them, are all above the smallest of the connection by an eighth
 //!   (4 ms at least, 16 ms at most).
 //!
-//! Departures: without timestamps the delay is not looked at, where Linux times every segment; not after a timeout,
-//! where Linux begins anew.
+//! It does so once, and once more after each timeout. A loss does not stop it: if the reduction is undone, slow start goes on.
+//!
+//! Departures: without timestamps the delay is not looked at, where Linux times every segment; the smallest round-trip time
+//! is that of slow start.
 
 use super::rtt_sample::{rise, AckSample, SlowStartDecision, SAMPLES};
 use marqueue_core::{Dur, Time};
@@ -22,7 +24,7 @@ const TRAIN: Dur = Dur(2_000_000);
 const OFFLOAD: Dur = Dur(1_000_000);
 const UNKNOWN: Dur = Dur(u64::MAX);
 
-/// State of a sender in its first slow start.
+/// State of a sender.
 #[derive(Clone, Debug)]
 pub struct HyStart {
     /// The acknowledgement beyond this one begins a round.
@@ -35,6 +37,8 @@ pub struct HyStart {
     current: Dur,
     /// And of the connection.
     smallest: Dur,
+    /// It has ended a slow start.
+    found: bool,
 }
 
 impl Default for HyStart {
@@ -46,18 +50,28 @@ impl Default for HyStart {
             samples: 0,
             current: UNKNOWN,
             smallest: UNKNOWN,
+            found: false,
         }
     }
 }
 
 impl HyStart {
+    /// A slow start begins after a timeout (bictcp_state).
+    pub(super) fn begin(&mut self) {
+        *self = HyStart { smallest: self.smallest, ..HyStart::default() };
+    }
+
     pub(super) fn on_ack(&mut self, seen: &AckSample) -> SlowStartDecision {
         self.smallest = self.smallest.min(seen.rtt);
+        if self.found {
+            return SlowStartDecision::Grow(1.0);
+        }
         if seen.una > self.round_end {
             (self.round_began, self.train_end) = (seen.now, seen.now);
             (self.round_end, self.samples, self.current) = (seen.max, 0, UNKNOWN);
         }
         if seen.cwnd >= LOW_WINDOW && (self.train_is_long(seen) || self.delay_has_risen(seen)) {
+            self.found = true;
             return SlowStartDecision::End(0.0);
         }
         SlowStartDecision::Grow(1.0)

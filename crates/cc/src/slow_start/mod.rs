@@ -1,8 +1,9 @@
-//! Algorithms that end the first slow start before it fills the buffer: HyStart++ (RFC 9406) and HyStart of Linux's
-//! CUBIC, one file each.
+//! Algorithms that end slow start before it fills the buffer: HyStart++ (RFC 9406) and HyStart of Linux's CUBIC, one file
+//! each.
 //!
-//! Both use the round-trip time of every acknowledgement of new data, which needs timestamps. They stop at the first
-//! congestion signal: later slow starts end at ssthresh (RFC 9406, 4.3).
+//! Both use the round-trip time of every acknowledgement of new data, which needs timestamps. HyStart++ stops at the first
+//! congestion signal: later slow starts end at ssthresh (RFC 9406, 4.3). HyStart ends one slow start, and another after a
+//! timeout.
 
 mod hystart;
 mod hystart_plus_plus;
@@ -38,6 +39,18 @@ impl SlowStartMonitor {
         match self {
             SlowStartMonitor::HyStartPlusPlus(_) => config.hystart_limit,
             SlowStartMonitor::HyStart(_) => config.abc_limit,
+        }
+    }
+
+    /// Is it for the first slow start alone?
+    pub fn is_for_the_first(&self) -> bool {
+        matches!(self, SlowStartMonitor::HyStartPlusPlus(_))
+    }
+
+    /// A timeout begins a slow start.
+    pub fn on_timeout(&mut self) {
+        if let SlowStartMonitor::HyStart(algorithm) = self {
+            algorithm.begin();
         }
     }
 

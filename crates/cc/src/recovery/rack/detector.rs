@@ -112,6 +112,11 @@ impl Detector {
         self.fack = self.fack.max(end);
     }
 
+    /// A segment has arrived late that had been sent again, so that step 3 says nothing about it.
+    pub fn note_reordering(&mut self) {
+        self.reordering_seen = true;
+    }
+
     #[inline]
     fn take(&mut self, at: Time, end: u32, report: Report) {
         self.newest = self.newest.max(Some((at, end)));

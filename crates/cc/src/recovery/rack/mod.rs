@@ -65,7 +65,7 @@ pub struct Rack {
     progress: (u32, u32),
     /// An acknowledgement that is being processed has ended a recovery.
     ended: bool,
-    /// Was the last recovery spurious? Asked for a model of the path.
+    /// Was the last recovery spurious?
     spurious: SpuriousCheck,
 }
 
@@ -82,7 +82,7 @@ struct AckSummary {
 impl Rack {
     fn send(&mut self, core: &mut Core, tx: &mut SendContext<'_>, seq: u32) {
         if seq < core.max && self.repairing() {
-            self.spurious.sent_again();
+            self.spurious.sent_again(tx.now);
         }
         core.send(tx, seq);
         core.nxt = core.nxt.max(seq + 1);
@@ -213,8 +213,8 @@ impl Rack {
             && tx.config.reduction == Reduction::Cut
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
         if begins {
+            self.begin_check(core, tx);
             self.phase = Phase::Fast;
-            self.spurious.begin();
             self.probe.clear();
             self.reducing.end(core);
             self.reducing = WindowReduction::begin(tx.config.reduction, before);
@@ -282,20 +282,48 @@ impl Rack {
     /// The segments that a D-SACK reports.
     fn read_dsack(&mut self, core: &mut Core, tx: &SendContext<'_>, ack: &Ack<'_>) -> Option<Range<u32>> {
         let dsack = spurious::dsack(ack);
-        if let Some(dsack) = dsack.as_ref().filter(|_| tx.config.by_model) {
-            self.undo_if_spurious(core, dsack);
+        let range = dsack.as_ref().filter(|_| tx.config.by_model || tx.config.undo_spurious);
+        if range.is_some_and(|range| self.spurious.is_spurious(range)) {
+            self.undo(core);
         }
         dsack
     }
 
-    /// A model of the path takes back what a spurious recovery has done, which ends with that.
-    fn undo_if_spurious(&mut self, core: &mut Core, dsack: &Range<u32>) {
-        if self.spurious.is_spurious(dsack.end - dsack.start) {
-            core.undo_recovery();
-            if self.repairing() && self.scoreboard.count_lost() == 0 {
-                self.leave(core);
-            }
+    /// Does an acknowledgement of new data show that a segment has arrived that was thought lost?
+    fn is_of_original(&self, tx: &SendContext<'_>, ack: &Ack<'_>) -> bool {
+        let times = ack.echo.zip(self.spurious.first_retransmission());
+        times.is_some_and(|(echo, first)| tx.config.timestamp(first).wrapping_sub(echo) as i32 > 0)
+    }
+
+    /// An original has arrived. What was sent again and may still come tells, before the end, whether all did (Linux,
+    /// tcp_try_undo_partial).
+    fn undo_on_original(&mut self, core: &mut Core, ack: u32) {
+        self.detector.note_reordering();
+        let ends = ack >= core.recover || self.phase != Phase::Fast;
+        if ends || self.scoreboard.retransmitted().next().is_none() {
+            self.scoreboard.unmark_lost();
+            self.undo(core);
         }
+    }
+
+    /// What the last recovery has done is taken back, as far as that is known how. It ends with that, if nothing else is
+    /// lost.
+    fn undo(&mut self, core: &mut Core) {
+        if self.repairing() && self.scoreboard.count_lost() == 0 {
+            self.leave(core);
+            // It does not count for the reordering window (Linux, tcp_try_undo_recovery).
+            self.ended = false;
+        }
+        core.undo_recovery(self.spurious.take_window());
+    }
+
+    /// A recovery begins. The window that it reduces can come back, but not one that ECN has reduced; a model of the path
+    /// remembers its own.
+    fn begin_check(&mut self, core: &Core, tx: &SendContext<'_>) {
+        let config = tx.config;
+        let kept = config.undo_spurious && !config.by_model && self.phase == Phase::Open && !core.ecn_has_cut(config);
+        let before = kept.then(|| spurious::kept(core.window));
+        self.spurious.begin(core.una, self.scoreboard.retransmitted(), before);
     }
 
     /// A loss has been repaired up to the end of what was outstanding.
@@ -338,6 +366,9 @@ impl LossRecovery for Rack {
         }
         let delivered = self.update_scoreboard(core, tx, ack);
         let advances = ack.ack > core.una;
+        if advances && self.is_of_original(tx, ack) {
+            self.undo_on_original(core, ack.ack);
+        }
         let recovered = advances && self.on_new_ack(core, tx, ack, delivered);
         let progress = Progress { delivered, in_flight: 0, safe: advances };
         let begun = self.detect(core, tx, AckSummary { dsack: dsack.is_some(), recovered, progress });
@@ -391,6 +422,12 @@ impl LossRecovery for Rack {
         core.set_timer(tx);
     }
 
+    fn before_timeout(&mut self, core: &Core, tx: &SendContext<'_>) {
+        if !self.repairing() {
+            self.begin_check(core, tx);
+        }
+    }
+
     fn on_timeout(&mut self, core: &mut Core, tx: &mut SendContext<'_>) {
         if core.una == 0 {
             return core.fill_window(tx, u32::MAX);
@@ -399,9 +436,6 @@ impl LossRecovery for Rack {
         }
         core.nxt = core.max;
         core.repair_deadline = Time::NEVER;
-        if !self.repairing() {
-            self.spurious.begin();
-        }
         self.phase = Phase::Timeout;
         self.reducing = WindowReduction::AtOnce;
         self.probe.clear();
@@ -429,7 +463,7 @@ impl LossRecovery for Rack {
             Phase::Fast => RepairState::Recovery,
             Phase::Timeout => RepairState::Loss,
         };
-        let retransmitted = self.scoreboard.count_retransmitted();
+        let retransmitted = self.scoreboard.retransmitted().count() as u32;
         Some(RepairInfo { state, sacked, lost: unsent + retransmitted, retransmitted })
     }
 }

@@ -111,6 +111,20 @@ impl Scoreboard {
         Some(seq)
     }
 
+    /// What is lost and not sent again counts as in flight again.
+    pub fn unmark_lost(&mut self) {
+        while let Some(seq) = self.first_lost() {
+            self.set_state(seq, SegmentState::InFlight);
+            let at = self.segments[(seq - self.first) as usize].at;
+            // An obsolete transmission may have left the list.
+            let from = self.order.partition_point(|&(_, time)| time < at);
+            let there = self.order.range(from..).take_while(|each| each.1 == at).any(|each| each.0 == seq);
+            if !there {
+                self.order.insert(from, (seq, at));
+            }
+        }
+    }
+
     /// The next transmission, from index `i` on, that has not been answered: its index, segment and time. Removes
     /// obsolete transmissions at the head of the list.
     pub fn next_unanswered(&mut self, mut i: usize) -> Option<(usize, u32, Time)> {
@@ -148,9 +162,9 @@ impl Scoreboard {
         self.counts.1
     }
 
-    /// Number of segments that are in the network a second time.
-    pub fn count_retransmitted(&self) -> u32 {
-        self.segments.iter().filter(|s| s.again && s.state == SegmentState::InFlight).count() as u32
+    /// When each segment was last sent that is in the network a second time.
+    pub fn retransmitted(&self) -> impl Iterator<Item = Time> + use<'_> {
+        self.segments.iter().filter(|s| s.again && s.state == SegmentState::InFlight).map(|s| s.at)
     }
 
     fn set_state(&mut self, seq: u32, state: SegmentState) {
