@@ -56,6 +56,22 @@ fn a_duplicate_of_all_that_was_sent_again_brings_the_window_back_after_the_end()
 }
 
 #[test]
+fn after_a_mark_nothing_comes_back() {
+    for (ecn, whole) in [(false, true), (true, false)] {
+        let mut lead = Lead::open(config_of("linux", &[("control", "reno")], &[], &[("ecn", ecn)]), None);
+        lead.now = at(0.2);
+        lead.sack(1, &[(2, 5)]);
+        lead.now = at(0.21);
+        echo(&mut lead, 11, 0.2, &[]);
+        lead.now = at(0.3);
+        let stamp = Some(lead.config.timestamp(at(0.21)));
+        lead.hear(Ack { ack: 12, ece: true, echo: stamp, ..Ack::default() });
+        echo(&mut lead, 12, 0.21, &[(1, 2)]);
+        assert_eq!(is_whole(&lead), whole, "{ecn}");
+    }
+}
+
+#[test]
 fn a_timeout_that_was_too_early_is_taken_back() {
     let mut lead = Lead::open(config_of("linux", &[("control", "reno")], &[], &[]), None);
     assert!(!lead.time_out().is_empty(), "a probe");

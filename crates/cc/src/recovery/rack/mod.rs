@@ -263,6 +263,8 @@ impl Rack {
     fn begin_cwr(&mut self, core: &Core, tx: &SendContext<'_>) {
         if self.phase != Phase::Cwr && core.echo_begins_reduction(tx.config) {
             self.phase = Phase::Cwr;
+            // A mark proves congestion: what an earlier recovery has taken does not come back (Linux, tcp_enter_cwr).
+            self.spurious.take_window();
             self.reducing = WindowReduction::begin(Reduction::Prr, self.scoreboard.in_flight());
         }
     }
