@@ -71,8 +71,8 @@ system-packages: ## Install the Debian packages that tests use and the machine l
 kernels: $(EXTENSION) ## Build Linux 6.1 and 7.3 as processes, for hosts and routers (10 to 20 minutes once)
 	@$(call installed,requirements/kernels.txt)
 	$(BIN)/marqueue kernel build linux-6.1 linux-7.3
-	$(BIN)/marqueue kernel verify linux-6.1
 	$(BIN)/marqueue kernel verify linux-7.3
+	$(BIN)/marqueue kernel verify linux-6.1
 
 build: $(EXTENSION) ## Build the extension in release mode, if a source changed
 

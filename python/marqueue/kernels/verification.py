@@ -52,8 +52,15 @@ ENVIRONMENT = {"PATH": os.defpath, "HOME": ".", "GLIBC_TUNABLES": "glibc.pthread
 """Linux 6.1 unmaps from its processes what the C library registers for restartable sequences
 (rseq), and a host that writes there ends them."""
 
+UNFIT = "ptrace set fp regs failed"
+"""What a kernel says whose processes cannot get their floating-point registers back."""
+
 CONTROLS = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 _TEXT = re.compile(r"(?ms)^guest: text (\d+), status (\d+)\n(.*?)^guest: end of text \1$")
+
+
+class UnfitProcessor(MarqueueError):
+    """A kernel that does not run on the processor of this machine."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +106,10 @@ def verify(kernel: Kernel) -> Verification:
 
 
 def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
-    """What a kernel prints on its console while it carries out a plan that powers it off."""
+    """What a kernel prints on its console while it carries out a plan that powers it off.
+
+    Raises MarqueueError if it hangs, UnfitProcessor if it does not run on this processor.
+    """
     with tempfile.TemporaryDirectory(prefix="marqueue-kernel-") as name:
         folder = Path(name)
         (folder / "plan").write_text(plan, encoding="utf-8")
@@ -143,7 +153,14 @@ def boot(kernel: Kernel, plan: str, seed: int = 1) -> str:
                 # A guest is several processes of the host.
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
-    return printed.decode(errors="replace").replace("\r\n", "\n")
+    console = printed.decode(errors="replace").replace("\r\n", "\n")
+    if UNFIT in console:
+        raise UnfitProcessor(
+            f"kernel {kernel.name}: does not run on this processor, which has more registers (such "
+            "as those of AMX) than user-mode Linux saves that holds its processes by ptrace; "
+            "expected linux-7.3 or later, which holds them by seccomp"
+        )
+    return console
 
 
 def _pack(kernel: Kernel, folder: Path) -> None:
