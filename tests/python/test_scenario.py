@@ -170,6 +170,22 @@ def test_an_override_is_a_path_and_a_value(override: str):
         from_toml(SMALL, [override])
 
 
+@pytest.mark.parametrize(("text", "value"), [(".5", 0.5), ("+.5e-1", 0.05), ("1.", 1.0)])
+def test_a_number_in_an_override_needs_no_digit_on_either_side_of_its_point(
+    text: str, value: float
+):
+    aqm = from_toml(SMALL, ["topology.bottleneck.aqm=red", f"topology.bottleneck.aqm.max_p={text}"])
+    assert aqm.to_dict()["topology"]["bottleneck"]["aqm"]["max_p"] == value
+
+
+def test_an_override_may_give_a_setting_of_an_aqm_that_has_only_its_name():
+    scenario = from_toml(
+        SMALL, ["topology.bottleneck.aqm=codel", "topology.bottleneck.aqm.target=2 ms"]
+    )
+    aqm = scenario.to_dict()["topology"]["bottleneck"]["aqm"]
+    assert aqm == {"name": "codel", "target": "2 ms"}
+
+
 def test_an_override_must_lead_somewhere():
     assert "leads into" in problems("name.x=1")["name.x"]
     assert 'did you mean "long"?' in problems("traffic.lomg.count=1")["traffic.lomg.count"]

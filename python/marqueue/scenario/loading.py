@@ -1,5 +1,6 @@
 """Reading scenarios from files, texts and dicts, with overrides of single values."""
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,13 @@ from marqueue.scenario.program import with_programs
 from marqueue.scenario.recording import with_recordings
 from marqueue.scenario.source_text import origin_of, read_scenario
 from marqueue.scenario.syntax import TOO_DEEP, read_toml
+
+_OPEN_NUMBER = re.compile(r"[+-]?(\d+\.|\.\d+)([eE][+-]?\d+)?")
+"""Numbers that people write and TOML refuses: ``.5`` and ``5.``."""
+
+
+_NAME_OR_TABLE = {"aqm", "control", "inner"}
+"""Keys whose value is a name, or a table with that name and settings."""
 
 
 def load(path: Path | str, overrides: Iterable[str] = ()) -> Scenario:
@@ -164,11 +172,12 @@ def _override(data: dict[str, Any], override: str) -> dict[str, Any]:
 
 
 def read_value(text: str) -> object:
-    """A value as TOML has it; what is not valid TOML is taken as text."""
+    """A value as TOML has it, or a number without a digit before or after its point; what is
+    neither is taken as text."""
     try:
         return read_toml(f"value = {text}")["value"]
     except ValueError:
-        return text
+        return float(text) if _OPEN_NUMBER.fullmatch(text) else text
 
 
 def _replace(here: object, steps: list[str], value: object, path: str) -> object:
@@ -182,7 +191,10 @@ def _replace(here: object, steps: list[str], value: object, path: str) -> object
             _replace(each, rest, value, path) if i == index else each for i, each in enumerate(here)
         ]
     if isinstance(here, dict):
-        return {**here, step: _replace(here.get(step, {}), rest, value, path)}
+        inner = here.get(step, {})
+        if rest and step in _NAME_OR_TABLE and isinstance(inner, str):
+            inner = {"name": inner}
+        return {**here, step: _replace(inner, rest, value, path)}
     raise ScenarioError(
         [Problem(path, f"leads into {show(here)}, expected a table or a list there")]
     )
