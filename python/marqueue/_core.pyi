@@ -100,6 +100,10 @@ def exchange_paths(a: str | PathLike[str], b: str | PathLike[str]) -> None:
     """Swap what two paths name, in one step. Raises OSError; its errno is EINVAL where the file
     system cannot do it."""
 
+def flush_file_system(path: str | PathLike[str]) -> None:
+    """Flush everything of the file system that a path is on to the disk. Raises OSError; before
+    Linux 5.8 not for data that could not be written."""
+
 def indent_json(text: str) -> str:
     """JSON with an indent of two, as ``json.dumps`` writes it with ``indent=2``. ``text`` is valid
     JSON without white space between tokens."""

@@ -2,7 +2,8 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use rustix::fs::{renameat_with, RenameFlags, CWD};
+use rustix::fs::{renameat_with, syncfs, RenameFlags, CWD};
+use std::fs::File;
 use std::path::PathBuf;
 
 /// Swaps what two paths name, in one step (renameat2 with RENAME_EXCHANGE).
@@ -11,6 +12,18 @@ use std::path::PathBuf;
 #[pyfunction]
 pub fn exchange_paths(a: PathBuf, b: PathBuf) -> PyResult<()> {
     renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).map_err(os_error)
+}
+
+/// Flushes everything of the file system that a path is on to the disk (syncfs).
+///
+/// Raises OSError; before Linux 5.8 not for data that could not be written.
+#[pyfunction]
+pub fn flush_file_system(py: Python<'_>, path: PathBuf) -> PyResult<()> {
+    py.detach(|| {
+        let directory = File::open(path)?;
+        syncfs(directory).map_err(std::io::Error::from)
+    })
+    .map_err(PyErr::from)
 }
 
 fn os_error(error: rustix::io::Errno) -> PyErr {

@@ -55,6 +55,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<paced_flows::Paced>()?;
     m.add_class::<tcp_sender::TcpSender>()?;
     m.add_function(wrap_pyfunction!(file_system::exchange_paths, m)?)?;
+    m.add_function(wrap_pyfunction!(file_system::flush_file_system, m)?)?;
     m.add_function(wrap_pyfunction!(json::indent_json, m)?)?;
     m.add("PlanError", m.py().get_type::<run::PlanError>())?;
     m.add("TraceFull", m.py().get_type::<run::TraceFull>())?;

@@ -1,6 +1,7 @@
 """``marqueue sweep``."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from marqueue.errors import RunError
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.cluster.choice import ClusterChoice
 from marqueue.simulation.limits import Limits
-from marqueue.simulation.sweep import ReportWriter, SweepRequest, sweep_into
+from marqueue.simulation.sweep import ReportWriter, SweepRequest, early_processes, sweep_into
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 from marqueue.simulation.sweep_table import sweep_table
 
@@ -102,16 +103,28 @@ def sweep(
     """
     limits = options.limits(max_events, max_time, max_memory)
     choice = _cluster(on, cluster or (), limits)
-    scenario = options.scenario(file, set_, seed, replications)
-    request = SweepRequest.of(
-        scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
-    )
-    with options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume) as output_directory:
+    with ExitStack() as stack:
+        processes = stack.enter_context(early_processes(over or (), jobs, limits, choice))
+        scenario = options.scenario(file, set_, seed, replications)
+        request = SweepRequest.of(
+            scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
+        )
+        output_directory = stack.enter_context(
+            options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume)
+        )
         checkpoints = Checkpoints.beside(output_directory.shown, resume, force, say)
         with progress_bar(scenario.name) as progress, resumable(checkpoints):
             report = None if no_report else _write_report(request)
             swept = sweep_into(
-                output_directory, checkpoints, request, jobs, progress, limits, report, choice
+                output_directory,
+                checkpoints,
+                request,
+                jobs,
+                progress,
+                limits,
+                report,
+                choice,
+                processes,
             )
         if not swept.stopped:
             checkpoints.discard()

@@ -34,6 +34,10 @@ LATEST = "latest"
 _LONGEST_NAME = 200
 """Bytes. Linux allows 255, and temporary names are longer than the name of the directory."""
 
+_MOST_FLUSHED_SINGLY = 100
+"""Files of a directory that are flushed one by one. For more, one flush of the whole file system is
+faster, although other programs write there too: .04 s instead of .7 s for 5000 files."""
+
 _NO_EXCHANGE = {errno.EINVAL, errno.ENOSYS, errno.EOPNOTSUPP}
 """Error codes of renameat2 on file systems that cannot exchange two names."""
 
@@ -70,7 +74,7 @@ class OutputDirectory:
         try:
             with staging_directory(self.path) as fresh:
                 yield fresh
-                flush(fresh)
+                _flush(fresh)
                 self._publish(fresh)
         except OSError as error:
             raise unwritable(self.shown, error) from None
@@ -330,16 +334,16 @@ def _point(link: Path, path: Path) -> None:
     os.replace(fresh, link)
 
 
-def flush(directory: Path) -> None:
-    """Flushes all files of a directory to the disk, before it gets the name of an output.
-
-    Files that have another name too were flushed under that one.
-    """
-    for folder, _, files in os.walk(directory):
-        for name in [*files, "."]:
-            path = Path(folder, name)
-            if name == "." or path.stat().st_nlink == 1:
-                _flush_one(path)
+def _flush(directory: Path) -> None:
+    """Flushes all files of a directory to the disk, before it gets the name of an output."""
+    paths = [
+        Path(folder, name) for folder, _, files in os.walk(directory) for name in [*files, "."]
+    ]
+    if len(paths) > _MOST_FLUSHED_SINGLY:
+        _core.flush_file_system(directory)
+    else:
+        for path in paths:
+            _flush_one(path)
 
 
 def _flush_one(path: Path) -> None:

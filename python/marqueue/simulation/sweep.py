@@ -9,11 +9,12 @@ and a resumed sweep gives the same bytes.
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Generator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import chain
@@ -24,7 +25,7 @@ from marqueue.errors import RunError
 from marqueue.programs.registry import sources
 from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import seal_directory
-from marqueue.results.output_directory import OutputDirectory, claim, flush
+from marqueue.results.output_directory import OutputDirectory, claim
 from marqueue.results.provenance import here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints
@@ -91,13 +92,39 @@ def sweep(
     >>> list(delays["topology.bottleneck.aqm"]), set(delays.unit), list(delays.n)
     (['red', 'pie'], {'s'}, [2, 2])
     """
-    request = SweepRequest.of(scenario, over, replications, until, figures)
-    with claim(out, replace=force, resume=resume) as output:
+    with ExitStack() as stack:
+        processes = stack.enter_context(early_processes(over, jobs, limits, on))
+        request = SweepRequest.of(scenario, over, replications, until, figures)
+        output = stack.enter_context(claim(out, replace=force, resume=resume))
         checkpoints = Checkpoints.beside(output.shown, resume, force)
-        swept = sweep_into(output, checkpoints, request, jobs, progress, limits, write_report, on)
+        swept = sweep_into(
+            output, checkpoints, request, jobs, progress, limits, write_report, on, processes
+        )
         if not swept.stopped:
             checkpoints.discard()
         return swept
+
+
+@contextmanager
+def early_processes(
+    over: Sequence[str], jobs: int | None, limits: Limits, on: ClusterChoice | None
+) -> Iterator[Processes]:
+    """Starts the processes that a sweep over such axes needs, and ends them with the block.
+
+    A process imports for as long as the grid of 500 points takes to read, and on another processor.
+    """
+    most = 0 if on else _most_processes(_count(over), jobs, limits)
+    with closing(Processes(most)) as processes:
+        processes.start()
+        yield processes
+
+
+def _count(over: Sequence[str]) -> int:
+    """The points of a grid; 0 for axes that are refused when it is read."""
+    try:
+        return math.prod(len(Axis.parse(text).values) for text in over)
+    except RunError:
+        return 0
 
 
 @dataclass(frozen=True)
@@ -145,9 +172,10 @@ def sweep_into(
     limits: Limits,
     write_report: ReportWriter | None = None,
     on: ClusterChoice | None = None,
+    processes: Processes | None = None,
 ) -> Sweep:
     """Runs a sweep and writes it into a claimed directory. The checkpoints are kept, to continue
-    after a limit.
+    after a limit. ``processes`` are those of :func:`early_processes`.
 
     Raises RunError if a limit is reached before any point is complete.
     """
@@ -172,19 +200,22 @@ def sweep_into(
     if on is not None:
         on.refuse(limits)
         completed = on.run(missing, checkpoints, jobs or 1, limits, progress)
-    elif processes := _processes(missing, jobs, limits):
+    elif most := _processes(missing, jobs, limits):
+        processes = processes or Processes(most)
+        processes.most = most
         completed = _run_in_processes(missing, processes, checkpoints, limits, progress)
     else:
+        if processes:
+            processes.close()
         completed = _run_in_threads(missing, executor, checkpoints, limits)
-    # Read and flushed as they end, while others run: at the end one processor would be busy and the
-    # others wait. What a crash of the machine leaves damaged before that is found by its digest.
+    # Read as they end, while others run: at the end one processor would be busy and the others wait.
+    # What a crash of the machine leaves damaged before the end is found by its digest.
     there = {each.number for each in points} - {each.number for each in missing}
     found = {}
     with closing(completed) as numbers:
         for number in chain(there, numbers):
             point, directory = request.points[number - 1], directories[number - 1]
             found[number] = MeasuredPoint.read(point, names[number - 1], directory)
-            flush(directory)
     measured = [found[number] for number in sorted(found)]
     stopped = executor.stopped
     if not measured:
@@ -209,17 +240,24 @@ def sweep_into(
 
 
 def _processes(points: Sequence[SweepPoint], jobs: int | None, limits: Limits) -> int:
-    """In how many processes to run points; 0: in threads of this one.
+    """In how many processes to run points; 0: in threads of this one."""
+    programs = any(map(_has_programs, points))
+    return _most_processes(len(points), jobs, limits, programs=programs)
+
+
+def _most_processes(
+    points: int, jobs: int | None, limits: Limits, *, programs: bool = False
+) -> int:
+    """In how many processes to run so many points; 0: in threads of this one.
 
     Threads share replications, so that none is idle at the end. Processes do at once what Python
     does in turn: programs, and whatever is not the engine.
     """
-    most = min(jobs or len(os.sched_getaffinity(0)), len(points))
+    most = min(jobs or len(os.sched_getaffinity(0)), points)
     in_this_process = limits.max_seconds is not None or limits.max_bytes is not None
     if in_this_process or most <= 1:
         return 0
-    pay = len(points) >= POINTS_A_PROCESS * most
-    return most if pay or any(map(_has_programs, points)) else 0
+    return most if programs or points >= POINTS_A_PROCESS * most else 0
 
 
 def _has_programs(point: SweepPoint) -> bool:
@@ -228,20 +266,17 @@ def _has_programs(point: SweepPoint) -> bool:
 
 def _run_in_processes(
     points: Sequence[SweepPoint],
-    most: int,
+    processes: Processes,
     checkpoints: Checkpoints,
     limits: Limits,
     progress: Progress | None,
 ) -> Generator[int]:
-    """Runs points in so many processes, one at a time in each; yields their numbers as their
-    results are stored."""
-    processes = Processes(most)
-    try:
+    """Runs points in processes, one at a time in each; yields their numbers as their results are
+    stored."""
+    with closing(processes):
         # They import what they need while their jobs are prepared.
         processes.start()
         yield from complete(processes, point_jobs(points, checkpoints, limits, 1), progress)
-    finally:
-        processes.cancel()
 
 
 def _run_in_threads(

@@ -85,7 +85,10 @@ class Processes:
     _begun: list[_Process] = field(default_factory=list)
 
     def start(self) -> None:
-        """Starts the processes before there are jobs for them."""
+        """Starts the processes before there are jobs for them, and ends those beyond
+        :attr:`most`."""
+        while len(self._begun) > self.most:
+            self._begun.pop().end()
         while len(self._begun) < self.most:
             self._begun.append(_Process.start())
 
@@ -130,6 +133,10 @@ class Processes:
         return endings
 
     def cancel(self) -> None:
+        """Ends all jobs that have not ended, and their processes."""
+        self.close()
+
+    def close(self) -> None:
         """Ends all processes."""
         self._waiting.clear()
         while self._begun:
