@@ -302,7 +302,9 @@ def test_a_result_carries_its_program(
     assert again.tables == result.tables
     monkeypatch.setattr(registry, "_SOURCES", {})
     page = report(Result.load(tmp_path / "out")).write(tmp_path / "page.html")
-    assert "python:mine.py:Pi2" in page.read_text(encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    assert "python:mine.py:Pi2" in text
+    assert "It needs mine.py from the directory of this result." in text
 
 
 def test_sweeps_run_programs(mine: Mine, tmp_path: Path) -> None:

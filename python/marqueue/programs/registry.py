@@ -145,18 +145,23 @@ def find(name: str, sha256: str) -> Program | None:
 def sources(scenario: object) -> dict[str, str]:
     """The sources of the programs that a scenario names, by file, as far as this process has read
     them. ``scenario`` is as in a file, with digests."""
+    found = {each: _SOURCES.get(each) for each in named(scenario)}
+    return {file: source.text for (file, _), source in found.items() if source is not None}
+
+
+def named(scenario: object) -> list[tuple[str, str]]:
+    """The programs that a scenario names: the file of each, and its digest. ``scenario`` is as in a
+    file, with digests."""
     match scenario:
         case {"name": str(name), "sha256": str(sha256)} if is_program(name):
-            file, _ = parts(name)
-            found = _SOURCES.get((file, sha256))
-            return {} if found is None else {file: found.text}
+            return [(parts(name)[0], sha256)]
         case dict():
-            below = [sources(each) for each in scenario.values()]
+            below = [named(each) for each in scenario.values()]
         case list():
-            below = [sources(each) for each in scenario]
+            below = [named(each) for each in scenario]
         case _:
-            return {}
-    return {file: text for each in below for file, text in each.items()}
+            return []
+    return list(dict.fromkeys(each for found in below for each in found))
 
 
 def begin(name: str, values: Mapping[str, Any]) -> object:

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from marqueue.programs.registry import named
 from marqueue.simulation.stopping_rule import MOST
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from marqueue.simulation.sweep_result import Sweep
 
 SCENARIO = "scenario.toml"
+
+
+def programs_remark(scenario: Mapping[str, Any], where: str) -> list[str]:
+    """What else the command needs, as a sentence: programs in Python, which are ``where``. Empty if
+    the scenario names none."""
+    files = [file for file, _ in named(scenario)]
+    return [f"It needs {' and '.join(files)} from {where}."] if files else []
 
 
 def run_command(result: Result) -> str:

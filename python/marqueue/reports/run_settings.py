@@ -12,7 +12,7 @@ import tomli_w
 
 from marqueue.programs.registry import is_program
 from marqueue.reports.builder import Cell, Report
-from marqueue.reports.reproduction_command import run_command
+from marqueue.reports.reproduction_command import programs_remark, run_command
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.result_warnings import (
@@ -319,6 +319,7 @@ def _reproduction(page: Report, result: Result) -> None:
             "Run scenario.toml, which is beside this page and too long to show here, with the same "
             "version:"
         )
+    page.text(*programs_remark(result.scenario, "the directory of this result"))
     page.code(run_command(result))
     if len(text) <= LARGEST_SCENARIO:
         page.code(text, SCENARIO, folded=True)

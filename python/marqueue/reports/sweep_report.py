@@ -41,6 +41,8 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
     page.table(["Path", "Values"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
     page.section("How to reproduce this")
     page.text("Save the scenario below as scenario.toml and run it with the same version:")
+    scenario = swept.scenario.to_dict()
+    page.text(*reproduction_command.programs_remark(scenario, "the directory of any point"))
     page.code(reproduction_command.sweep_command(swept, figures))
     page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
     return page

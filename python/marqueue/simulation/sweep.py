@@ -208,8 +208,8 @@ def sweep_into(
         if processes:
             processes.close()
         completed = _run_in_threads(missing, executor, checkpoints, limits)
-    # Read as they end, while others run: at the end one processor would be busy and the others wait.
-    # What a crash of the machine leaves damaged before the end is found by its digest.
+    # Read as they end, while others run: at the end one processor would be busy and the others
+    # wait. What a crash of the machine leaves damaged before the end is found by its digest.
     there = {each.number for each in points} - {each.number for each in missing}
     found = {}
     with closing(completed) as numbers:
