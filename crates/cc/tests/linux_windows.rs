@@ -60,3 +60,24 @@ fn rack_takes_the_round_trip_of_the_last_segment_in_sequence() {
         assert_eq!(lead.sender.repair().map(|r| r.lost), Some(lost - 1), "{which}");
     }
 }
+
+#[test]
+fn a_loss_in_a_reduction_by_dctcp_lowers_its_target_and_does_not_begin_it_anew() {
+    // Twenty segments are out when the first mark is echoed: alpha is 1, ssthresh 10. With the tenth acknowledgement five
+    // segments have been sent. Then segment 11 is found lost.
+    let config = config_of("linux", &[("control", "dctcp")], &[("initial_window", 20.0)], &[("ecn", true)]);
+    let mut lead = Lead::open(config, None);
+    lead.echo(2);
+    assert_eq!(lead.ssthresh(), 10.0);
+    for next in 3..=11 {
+        lead.echo(next);
+    }
+    let before = lead.cwnd();
+    let sent = (13..=20).map(|end| lead.sack(11, &[(12, end)])).collect::<Vec<_>>();
+    assert_eq!(lead.ssthresh(), (before / 2.0).floor());
+    assert_eq!(lead.ssthresh(), 7.0);
+    // sndcnt = ceil(7 d / 20) - out, with d = 11 to 18 delivered of 20, and 5 sent before: the retransmission waits for
+    // d = 15, new data for d = 18.
+    assert_eq!(sent.iter().map(Vec::len).collect::<Vec<_>>(), [0, 0, 0, 0, 1, 0, 0, 1]);
+    assert_eq!(sent[4], [11]);
+}

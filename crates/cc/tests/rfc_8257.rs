@@ -33,6 +33,21 @@ fn alpha_by_hand() {
 }
 
 #[test]
+fn in_linux_a_window_of_alpha_ends_one_acknowledgement_earlier() {
+    // Of ten segments in flight the first acknowledgement ends the first window; of the last of them Linux ends a second.
+    for (preset, decays) in [("rfc", 1), ("linux", 2)] {
+        let config = config_of(preset, &[("control", "dctcp")], &[("delayed_ack", 0.0)], &[("ecn", true)]);
+        let mut b = Bare::new(config, 10.0, 0.01);
+        let marks = Marks { arrived: 1, marked: 0 };
+        for ack in 2..=11 {
+            b.law.on_echo(&b.config, EcnFeedback { now: Time::ZERO, marks, ack, max: 11 });
+        }
+        let alpha = 2.0 * (1.0 - b.law.decrease(&b.config, 10.0, Signal::Ecn));
+        assert_eq!(alpha, 0.9375_f64.powi(decays), "{preset}");
+    }
+}
+
+#[test]
 fn an_echo_takes_half_of_alpha_once_a_window() {
     let mut l = Lead::open(law("dctcp", &[]), None);
     l.ack(2);

@@ -25,7 +25,7 @@ from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.validation import linux_qdiscs
 from marqueue.validation.check import Check
 from marqueue.validation.linux_cases import CASES, KERNEL, RATE, SAMPLE, Case
-from marqueue.validation.linux_differences import EXPLAINED, UNEXPLAINED
+from marqueue.validation.linux_differences import EXPLAINED
 from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 QUICK = ("cubic, droptail", "reno, codel ecn", "40 packets, droptail")
@@ -183,7 +183,6 @@ def compare(case: Case, here: Result, there: Result) -> Iterator[Check]:
             resolution=2 * most,
             unit=tolerance.unit,
             explained=EXPLAINED.get((case.name, figure), ""),
-            unexplained=UNEXPLAINED.get((case.name, figure), ""),
         )
 
 

@@ -12,20 +12,7 @@ PHASE = (
     "The same sawtooth at another phase: the third cut is at 4.0 s in the model and at 4.1 s in "
     "the kernel, both from 42 packets. The first window after slow start is 31.4 and 30 packets."
 )
-STEP = (
-    "The second reduction at the end of slow start: it ends at 24 packets in the kernel and at 21, "
-    "20 ms later, in the model, which is still at 30 here. Not for delayed acknowledgements, nor "
-    "rounding."
-)
-
 EXPLAINED: Mapping[Place, str] = MappingProxyType(
     {(f"cubic, {aqm}", "cwnd at 4 s"): PHASE for aqm in ("codel", "fq_codel")}
 )
 """Reasons."""
-
-UNEXPLAINED: Mapping[Place, str] = MappingProxyType(
-    {
-        ("dctcp, step ecn", "cwnd at 0.3 s"): STEP,
-    }
-)
-"""What is known where the reason is not."""

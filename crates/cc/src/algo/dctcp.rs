@@ -7,7 +7,8 @@
 //! Sees: every acknowledgement of a connection that speaks ECN, duplicates and those of a loss
 //! recovery included. Its receiver echoes segment by segment (section 3.2, see `receiver.rs`).
 //! Departure: shares are counted in segments, not bytes; all are of one size. With `whole_segments` alpha counts in units of
-//! 1/1024, and every term is rounded down, as in Linux (dctcp_update_alpha): below 16 units a window without marks ends it.
+//! 1/1024, and every term is rounded down, as in Linux (dctcp_update_alpha): below 16 units a window without marks ends it;
+//! and a window ends one acknowledgement earlier.
 
 use super::reno::Reno;
 use crate::config::Config;
@@ -68,7 +69,10 @@ impl WindowLaw for Dctcp {
         }
         let (g, m) = (config.dctcp_g, (f64::from(self.marked) / f64::from(self.acked.max(1))).min(1.0));
         let alpha = if config.whole_segments { in_units(self.alpha, g, m) } else { (1.0 - g) * self.alpha + g * m };
-        *self = Dctcp { alpha, acked: 0, marked: 0, window_end: echoed.max };
+        // In Linux an acknowledgement up to WindowEnd ends the window, in the RFC one beyond it. So the ten segments of an
+        // initial window, of which the first acknowledgement ends the first window, are a second one there.
+        let window_end = echoed.max - u32::from(config.whole_segments);
+        *self = Dctcp { alpha, acked: 0, marked: 0, window_end };
     }
 }
 

@@ -188,7 +188,7 @@ impl Rack {
         delivered
     }
 
-    /// Steps 4 and 5: detects losses. Returns true if fast recovery begins or the window is reduced again.
+    /// Steps 4 and 5: detects losses. Returns true if a reduction begins, or the window is reduced again.
     fn detect(&mut self, core: &mut Core, tx: &mut SendContext<'_>, news: AckSummary) -> bool {
         let AckSummary { dsack, recovered, progress } = news;
         self.detector.widen(ReorderingInputs {
@@ -212,12 +212,17 @@ impl Rack {
         let again = !begins
             && tx.config.reduction == Reduction::Cut
             && found.retransmission.is_some_and(|at| at >= self.cut_at);
+        // A reduction that an echo has begun goes on, towards a lower ssthresh if a loss is a stronger signal (Linux,
+        // tcp_enter_recovery).
+        let goes_on = begins && self.phase == Phase::Cwr && tx.config.reduction == Reduction::Prr;
         if begins {
             self.begin_check(core, tx);
             self.phase = Phase::Fast;
             self.probe.clear();
-            self.reducing.end(core);
-            self.reducing = WindowReduction::begin(tx.config.reduction, before);
+            if !goes_on {
+                self.reducing.end(core);
+                self.reducing = WindowReduction::begin(tx.config.reduction, before);
+            }
             core.begin_repair(tx, !core.ecn_has_cut(tx.config));
             core.recover = core.max;
         } else if again {
@@ -230,7 +235,7 @@ impl Rack {
             let in_flight = self.scoreboard.in_flight();
             self.reducing.on_ack(core, Progress { in_flight, safe: progress.safe && !found.lost, ..progress });
         }
-        begins || again
+        begins && !goes_on || again
     }
 
     /// Arms the timer for segments that may be late, or for a probe, counted from when new data was last sent or
