@@ -79,7 +79,7 @@ def run(
 
     marqueue run scenarios/parking-lot.toml --theory
 
-    marqueue run scenarios/linux.toml --hosts linux-7.3
+    marqueue run scenarios/first.toml --hosts linux-7.3
 
     marqueue run scenarios/dumbbell.toml --set duration='1 h' --set replications=20 --estimate
 
