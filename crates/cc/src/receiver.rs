@@ -1,52 +1,17 @@
 //! A TCP receiver: reassembly, delayed acknowledgements (RFC 5681, section 4.2), selective acknowledgements (RFC 2018, RFC
 //! 2883), timestamps (RFC 7323) and the ECN echo (RFC 3168, section 6.1.3, RFC 8257, section 3.2, or RFC 9768).
 
+mod acknowledgement;
+
 use crate::accecn::{self, ReceiverCounters};
 use crate::config::{Config, DctcpEct, Dialect, EcnRequest, Recovery};
 use crate::law_list::EchoMode;
 use crate::quick_acks::{Arrival, QuickAcks};
-use crate::segment::ByteCounters;
 use crate::sequence_ranges::SequenceRanges;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 
-/// Most SACK blocks in one acknowledgement (RFC 2018: three beside a timestamp).
-const MAX_BLOCKS: usize = 3;
-
-/// The SACK blocks of one acknowledgement, most recently changed first. Unused ones are empty: (0, 0).
-pub type SackBlocks = [(u32, u32); MAX_BLOCKS];
-
-/// The options of one acknowledgement.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Segments that arrived out of order, or twice.
-    pub sack: SackBlocks,
-    /// The echoed timestamp (TSecr), if the connection has timestamps.
-    pub echo: Option<u32>,
-    /// The receiver's own timestamp (TSval), if the connection has timestamps.
-    pub stamp: u32,
-    /// The counters of the AccECN option.
-    pub counters: Option<ByteCounters>,
-}
-
-impl Options {
-    /// No option.
-    pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None, stamp: 0, counters: None };
-}
-
-/// An acknowledgement to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutgoingAck {
-    /// The next segment expected.
-    pub ack: u32,
-    /// ECE, or the flags of the ACE field.
-    pub echo: Flags,
-    /// True if it is sent as ECN-capable.
-    pub ect: bool,
-    /// True if it has options; they are in [`ReceiveContext::options`].
-    pub has_options: bool,
-    /// Size on the wire.
-    pub bytes: u32,
-}
+use acknowledgement::MAX_BLOCKS;
+pub use acknowledgement::{Options, OutgoingAck, SackBlocks};
 
 /// The arguments of a call into the receiver: the time, the settings, and the buffer for options.
 pub struct ReceiveContext<'a> {
@@ -65,13 +30,6 @@ pub struct SegmentOutcome {
     pub delivered: u32,
     /// The acknowledgement to send now, if any.
     pub ack: Option<OutgoingAck>,
-}
-
-impl OutgoingAck {
-    /// Has it the ECN echo?
-    pub fn ece(&self) -> bool {
-        self.echo.has(Flags::ECE)
-    }
 }
 
 /// State of a receiver. The fields that all connections need are first: they fit into the first cache line of a flow.

@@ -2,8 +2,7 @@
 
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use rustix::fs::{renameat_with, syncfs, RenameFlags, CWD};
-use std::fs::File;
+use rustix::fs::{open, renameat_with, syncfs, Mode, OFlags, RenameFlags, CWD};
 use std::path::PathBuf;
 
 /// Swaps what two paths name, in one step (renameat2 with RENAME_EXCHANGE).
@@ -19,11 +18,7 @@ pub fn exchange_paths(a: PathBuf, b: PathBuf) -> PyResult<()> {
 /// Raises OSError; before Linux 5.8 not for data that could not be written.
 #[pyfunction]
 pub fn flush_file_system(py: Python<'_>, path: PathBuf) -> PyResult<()> {
-    py.detach(|| {
-        let directory = File::open(path)?;
-        syncfs(directory).map_err(std::io::Error::from)
-    })
-    .map_err(PyErr::from)
+    py.detach(|| syncfs(open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)).map_err(os_error)
 }
 
 fn os_error(error: rustix::io::Errno) -> PyErr {

@@ -109,14 +109,14 @@ def sweep(
 def early_processes(
     over: Sequence[str], jobs: int | None, limits: Limits, on: ClusterChoice | None
 ) -> Iterator[Processes]:
-    """Starts the processes that a sweep over such axes needs, and ends them with the block.
-
-    A process imports for as long as the grid of 500 points takes to read, and on another processor.
-    """
-    most = 0 if on else _most_processes(_count(over), jobs, limits)
-    with closing(Processes(most)) as processes:
+    """The processes that a sweep over such axes is likely to need. They start at once, so that they
+    import while the grid is read, and end with the block."""
+    processes = Processes(0 if on else _most_processes(_count(over), jobs, limits))
+    try:
         processes.start()
         yield processes
+    finally:
+        processes.cancel()
 
 
 def _count(over: Sequence[str]) -> int:
@@ -170,9 +170,9 @@ def sweep_into(
     jobs: int | None,
     progress: Progress | None,
     limits: Limits,
-    write_report: ReportWriter | None = None,
-    on: ClusterChoice | None = None,
-    processes: Processes | None = None,
+    write_report: ReportWriter | None,
+    on: ClusterChoice | None,
+    processes: Processes,
 ) -> Sweep:
     """Runs a sweep and writes it into a claimed directory. The checkpoints are kept, to continue
     after a limit. ``processes`` are those of :func:`early_processes`.
@@ -200,14 +200,14 @@ def sweep_into(
     if on is not None:
         on.refuse(limits)
         completed = on.run(missing, checkpoints, jobs or 1, limits, progress)
-    elif most := _processes(missing, jobs, limits):
-        processes = processes or Processes(most)
-        processes.most = most
-        completed = _run_in_processes(missing, processes, checkpoints, limits, progress)
     else:
-        if processes:
-            processes.close()
-        completed = _run_in_threads(missing, executor, checkpoints, limits)
+        processes.most = _processes(missing, jobs, limits)
+        processes.start()
+        if processes.most:
+            jobs_of_points = point_jobs(missing, checkpoints, limits, 1)
+            completed = complete(processes, jobs_of_points, progress)
+        else:
+            completed = _run_in_threads(missing, executor, checkpoints, limits)
     # Read as they end, while others run: at the end one processor would be busy and the others
     # wait. What a crash of the machine leaves damaged before the end is found by its digest.
     there = {each.number for each in points} - {each.number for each in missing}
@@ -262,21 +262,6 @@ def _most_processes(
 
 def _has_programs(point: SweepPoint) -> bool:
     return bool(sources(point.experiment.scenario.to_dict()))
-
-
-def _run_in_processes(
-    points: Sequence[SweepPoint],
-    processes: Processes,
-    checkpoints: Checkpoints,
-    limits: Limits,
-    progress: Progress | None,
-) -> Generator[int]:
-    """Runs points in processes, one at a time in each; yields their numbers as their results are
-    stored."""
-    with closing(processes):
-        # They import what they need while their jobs are prepared.
-        processes.start()
-        yield from complete(processes, point_jobs(points, checkpoints, limits, 1), progress)
 
 
 def _run_in_threads(

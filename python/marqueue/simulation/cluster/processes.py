@@ -133,10 +133,6 @@ class Processes:
         return endings
 
     def cancel(self) -> None:
-        """Ends all jobs that have not ended, and their processes."""
-        self.close()
-
-    def close(self) -> None:
         """Ends all processes."""
         self._waiting.clear()
         while self._begun:
