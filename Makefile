@@ -165,7 +165,7 @@ $(ENGINE_PAGE): $(WEB) $(COMPILER) $(wildcard web/tests/engine/*) web/node_modul
 	touch $@
 
 # What the lab is made of besides its sources: the engine, the compiler, and the scenarios to start from with their plans.
-GALLERY := web/built/lab-data/gallery/cards.json
+GALLERY := web/built/lab-data/gallery/gallery.json
 web/built/lab.stamp: $(COMPILER) $(GALLERY)
 
 $(GALLERY): $(EXTENSION) $(shell find python/marqueue -name '*.py') $(wildcard scenarios/*.toml python/marqueue/papers/*/scenarios/*.toml)

@@ -40,3 +40,16 @@ test('static files: open, run, slider, share, save; nothing from elsewhere', asy
   expect(await other.locator('.tiles dd').allTextContents()).toEqual(await page.locator('.tiles dd').allTextContents());
   expect(problems).toEqual([]);
 });
+
+test('a browser that saves data loads the compiler with the first change', async ({ page }) => {
+  const compiler: string[] = [];
+  page.on('request', (request) => request.url().includes('/lab/compiler/') && compiler.push(request.url()));
+  await page.addInitScript(() => Object.defineProperty(navigator, 'connection', { value: { saveData: true } }));
+  await page.goto(`${url}lab/`);
+  await ended(page);
+  await expect(page.getByText('is loaded when you change something')).toBeVisible();
+  expect(compiler).toEqual([]);
+  await page.getByLabel('rate', { exact: true }).first().fill('250');
+  await ended(page);
+  expect(compiler.length).toBeGreaterThan(0);
+});

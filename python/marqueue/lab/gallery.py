@@ -62,20 +62,24 @@ def cards() -> Iterator[Card]:
 
 
 def write(directory: Path) -> list[Card]:
-    """Writes ``cards.json``, the schema of scenarios, and the compiled scenario of each card.
+    """Writes the compiled scenario of each card, ``gallery.json`` and the schema of scenarios.
 
-    Returns the cards. A scenario is left out that does not compile as it stands, or that needs a
-    Linux kernel or the QUIC library, which no browser runs.
+    ``gallery.json`` has the cards and the compiled scenario of the first, so that one request is
+    enough to open the lab. Returns the cards. A scenario is left out that does not compile as it
+    stands, or that needs a Linux kernel or the QUIC library, which no browser runs.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    written = []
+    written: list[Card] = []
+    first = None
     for card in cards():
         made = outline(card.toml)
         content = json.dumps(made.get("compiled"))
         if made["ok"] and len(content) <= LARGEST_PLAN and not _runs_outside(card.toml):
             (directory / f"{card.id}.json").write_text(content, encoding="utf-8")
             written.append(card)
-    _write(directory / "cards.json", [asdict(card) for card in written])
+            first = first or made["compiled"]
+    gallery = {"cards": [asdict(card) for card in written], "first": first}
+    _write(directory / "gallery.json", gallery)
     _write(directory / "schema.json", schema())
     return written
 

@@ -42,7 +42,7 @@ export class Chart {
   private uplot: uPlot | null = null;
   private built = '';
 
-  constructor(host: HTMLElement, options: ChartOptions) {
+  constructor(host: HTMLElement, options: ChartOptions, series: Series[] = []) {
     this.options = { ...options };
     this.logs = {
       x: toggle('log x', 'Logarithmic horizontal axis', () => this.setOptions({ xScale: other(this.options.xScale) })),
@@ -58,7 +58,7 @@ export class Chart {
     this.resized.observe(this.plot);
     this.leaveTheme = onTheme(() => this.build());
     if (options.syncKey) link(options.syncKey, this);
-    this.setSeries([]);
+    this.setSeries(series);
   }
 
   /** Shows these series. What the reader has zoomed to or hidden stays. */
@@ -66,9 +66,9 @@ export class Chart {
     this.given = series;
     this.series = series.map((each) => sorted(each, this.options.xScale ?? 'linear'));
     this.table = join(this.series);
-    if (this.structure() !== this.built || !this.uplot) this.build();
+    if (this.structure() !== this.built) this.build();
     else {
-      this.uplot.setData(this.data(), false);
+      this.uplot?.setData(this.data(), false);
       this.range();
     }
   }
@@ -205,7 +205,11 @@ export class Chart {
   }
 
   private size(): { width: number; height: number } {
-    return { width: Math.max(200, this.plot.clientWidth), height: this.options.height ?? HEIGHT };
+    return { width: Math.max(200, this.plot.clientWidth), height: this.height() };
+  }
+
+  private height(): number {
+    return this.options.height ?? HEIGHT;
   }
 
   private data(): uPlot.AlignedData {
@@ -232,7 +236,9 @@ export class Chart {
     this.logs.x.hidden = Boolean(xNames) || (kind !== 'scatter' && xScale !== 'log');
     this.legend.show(this.series, this.looks, this.hidden);
     this.readout.textContent = '';
-    this.uplot = new uPlot(this.uplotOptions(), this.data(), this.plot);
+    this.plot.style.minHeight = `${this.height()}px`;
+    // An empty plot is not worth its time: measuring its place lays out the page.
+    this.uplot = this.series.length > 0 ? new uPlot(this.uplotOptions(), this.data(), this.plot) : null;
     this.plot.append(this.empty);
     this.built = this.structure();
     this.range();

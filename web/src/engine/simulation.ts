@@ -1,6 +1,24 @@
 import type { SimulationOptions, Summary, Update } from './protocol';
 import { Caller } from './rpc';
 
+/** A worker that loads the engine while no run needs it yet. */
+let spare: Worker | null = null;
+
+/** Begins to load the engine, so that the next run need not wait for it. */
+export function prepareWorker(): void {
+  spare ??= newWorker();
+}
+
+function newWorker(): Worker {
+  return new Worker(new URL('./simulation.worker.ts', import.meta.url), { type: 'module' });
+}
+
+function takeWorker(): Worker {
+  const worker = spare ?? newWorker();
+  spare = null;
+  return worker;
+}
+
 /** A run of a plan in a worker. It begins paused. */
 export class Simulation {
   /** Called with what is new. The run goes on meanwhile; more is sent when it has returned. */
@@ -18,8 +36,7 @@ export class Simulation {
    * would not fit memory.
    */
   static async start(plan: string, seed: number | string, options: SimulationOptions): Promise<Simulation> {
-    const worker = new Worker(new URL('./simulation.worker.ts', import.meta.url), { type: 'module' });
-    const simulation = new Simulation(worker);
+    const simulation = new Simulation(takeWorker());
     try {
       await simulation.caller.call('start', plan, seed, options);
     } catch (error) {

@@ -19,6 +19,10 @@ type Pace =
   | { kind: 'max'; until: number }
   | { kind: 'timed'; speed: number; since: number; from: number };
 
+// Loaded before a plan is known. A failure is told to the call that waits for it.
+const loaded = init({ module_or_path: wasm });
+loaded.catch(() => undefined);
+
 let run: Run;
 let options: SimulationOptions;
 let flows: number[];
@@ -109,7 +113,7 @@ function parts(all: Float64Array, count: number): Float64Array[] {
 
 answer(self, {
   async start(plan: string, seed: number | string, given: SimulationOptions): Promise<void> {
-    await init({ module_or_path: wasm });
+    await loaded;
     options = given;
     const groups = (JSON.parse(plan) as { traffic: { kind: Record<string, { count?: number }> }[] }).traffic;
     const count = groups.reduce((sum, group) => sum + (Object.values(group.kind)[0]?.count ?? 0), 0);

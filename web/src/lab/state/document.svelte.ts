@@ -18,6 +18,8 @@ export class ScenarioDocument {
   /** Whether `compiled` and `problems` are those of the text. */
   current = $state(false);
   compiler = $state.raw<Compiler | null>(null);
+  /** Whether the compiler was asked for. */
+  compilerAsked = $state(false);
   compilerFailure = $state<string | null>(null);
   /** Called with each new plan. */
   onCompiled: (compiled: Compiled) => void = () => {};
@@ -68,6 +70,7 @@ export class ScenarioDocument {
 
   /** The compiler, which is loaded once. */
   load(): Promise<Compiler> {
+    this.compilerAsked = true;
     this.loading ??= Compiler.load().then(
       (compiler) => (this.compiler = compiler),
       (error: Error) => {

@@ -12,6 +12,12 @@ export interface Card {
   toml: string;
 }
 
+export interface Gallery {
+  cards: Card[];
+  /** The compiled scenario of the first card, which is opened first. */
+  first: Compiled;
+}
+
 const DATA = 'gallery/';
 
 async function json<T>(name: string): Promise<T> {
@@ -20,6 +26,6 @@ async function json<T>(name: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-export const loadCards = (): Promise<Card[]> => json('cards.json');
+export const loadGallery = (): Promise<Gallery> => json('gallery.json');
 export const loadPlan = (id: string): Promise<Compiled> => json(`${id}.json`);
 export const loadSchema = (): Promise<object> => json('schema.json');

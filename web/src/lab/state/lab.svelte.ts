@@ -3,7 +3,7 @@ import { type Path, type Tree } from '../schema/path';
 import { aqmName, placeOfLink, type QueuePlace } from '../schema/queues';
 import { Schema } from '../schema/schema';
 import { ScenarioDocument } from './document.svelte';
-import { type Card, loadCards, loadPlan, loadSchema } from './gallery';
+import { type Card, loadGallery, loadPlan, loadSchema } from './gallery';
 import { queuesOf, Runs, type Wanted } from './runs.svelte';
 import { BrokenLink, fromFragment, toFragment } from './share';
 
@@ -23,6 +23,8 @@ export class Lab {
   trouble = $state<string | null>(null);
   theory = $state.raw<Theory | null>(null);
   theoryWanted = $state(false);
+  /** Whether the reader has asked the browser to save data. Not every browser says so. */
+  readonly savesData = Boolean((navigator as { connection?: { saveData?: boolean } }).connection?.saveData);
   /** What is under way before a text or a run changes, or theory is asked. */
   private working = $state(0);
   private fresh = true;
@@ -44,14 +46,15 @@ export class Lab {
     const linked = location.hash.startsWith('#s=');
     const schema = loadSchema().then((found) => (this.schema = new Schema(found)));
     try {
-      this.cards = await loadCards();
-      if (!linked || !(await this.openLink())) await this.openCard(this.cards[0]!.id);
+      const { cards, first } = await loadGallery();
+      this.cards = cards;
+      if (!linked || !(await this.openLink())) this.showCard(cards[0]!, first);
       await schema;
     } catch (error) {
       this.trouble = `The lab could not be loaded: ${error instanceof Error ? error.message : String(error)}`;
     }
-    // Edits need it. It is loaded after the first picture.
-    setTimeout(() => void this.document.load().catch(() => undefined), linked ? 0 : 1500);
+    // Edits need it. It is loaded after the first picture; where readers pay for each byte, when it is needed.
+    if (linked || !this.savesData) setTimeout(() => void this.document.load().catch(() => undefined), linked ? 0 : 1500);
   }
 
   async openCard(id: string): Promise<void> {
@@ -60,7 +63,11 @@ export class Lab {
     this.renew(id);
     const plan = await this.during(loadPlan(id));
     // Another scenario may have been opened meanwhile.
-    if (this.card !== id) return;
+    if (this.card === id) this.showCard(card, plan);
+  }
+
+  private showCard(card: Card, plan: Compiled): void {
+    this.renew(card.id);
     this.document.open(card.toml, plan);
     this.anchor = this.document.tree;
   }
@@ -102,7 +109,8 @@ export class Lab {
     this.fresh = false;
     const generation = ++this.generation;
     const wanted: Wanted[] = [{ compiled, label: this.aqmLabel(compiled) }];
-    const other = await this.during(this.besideWanted(compiled));
+    // Without a pause where there is nothing to wait for: the engine begins while the page is drawn.
+    const other = this.beside ? await this.during(this.besideWanted(compiled)) : null;
     if (generation !== this.generation) return;
     if (other) wanted.push(other);
     await this.runs.start(wanted, keepGhost && !other);
@@ -167,7 +175,7 @@ export class Lab {
   /** The plan of the scenario with the other AQM. */
   private async besideWanted(compiled: Compiled): Promise<Wanted | null> {
     const queue = this.queue;
-    if (!this.beside || !queue) return null;
+    if (!queue) return null;
     try {
       const compiler = await this.document.load();
       const made = await compiler.compile(this.document.textWith([[[...queue.path, 'aqm'], this.beside]]));

@@ -25,6 +25,8 @@ export class Runs {
   /** Whether the charts do not show yet what is known. */
   private drawing = $state(false);
   private generation = 0;
+  /** When the charts were drawn last, ms. */
+  private drawn = -Infinity;
 
   /** Runs these plans from the beginning. The present run becomes the ghost if it has the same links. */
   async start(wanted: Wanted[], keepGhost: boolean): Promise<void> {
@@ -48,7 +50,7 @@ export class Runs {
     await Promise.all(runs.map((run) => run.start(seed, this.tracing ? this.indexIn(run.compiled) : null)));
     if (generation !== this.generation) return;
     if (this.state === 'running') for (const run of runs) this.begin(run);
-    this.changed();
+    this.settle();
   }
 
   /** Single packets are shown from the middle of the run on: at their speed nobody would wait for it. */
@@ -101,14 +103,24 @@ export class Runs {
     return this.refusal ?? this.runs.find((run) => run.failure)?.failure ?? null;
   }
 
+  /** Draws at once what is new, but not more often than `DRAW_EVERY`. */
   private changed(): void {
-    if (this.runs.length > 0 && this.runs.every((run) => run.finished || run.failure)) this.state = 'finished';
+    this.settle();
     if (this.drawing) return;
     this.drawing = true;
-    setTimeout(() => {
-      this.drawing = false;
-      this.version += 1;
-    }, DRAW_EVERY);
+    const wait = this.drawn + DRAW_EVERY - performance.now();
+    if (wait > 0) setTimeout(() => this.draw(), wait);
+    else this.draw();
+  }
+
+  private draw(): void {
+    this.drawing = false;
+    this.drawn = performance.now();
+    this.version += 1;
+  }
+
+  private settle(): void {
+    if (this.runs.length > 0 && this.runs.every((run) => run.finished || run.failure)) this.state = 'finished';
   }
 }
 
