@@ -146,9 +146,11 @@ class TestCommand:
         assert done.returncode == 0, done.stderr
         for said in ("topology.bottleneck.buffer", "Utilization", "±", "3 pairs of replications"):
             assert said in done.stdout
+        assert done.stdout.startswith(f"A: {two[0]} (")
         page = (tmp_path / "page.html").read_text(encoding="utf-8")
         assert "topology.bottleneck.buffer" in page
         assert "Excludes zero" in page
+        assert f"B: {two[1]} (" in page
         again = marqueue("compare", *two, "--out", "page.html")
         assert again.returncode == 2
         assert again.stderr == "page.html: exists, expected a new file; --force replaces it\n"

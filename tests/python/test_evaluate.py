@@ -298,7 +298,8 @@ def test_the_command_writes_verdicts_report_and_scenarios(tmp_path: Path) -> Non
     page = (out / "report.html").read_text()
     assert "Unresponsive sender" in page
     assert "Delay variation, distribution over packets" in page
-    assert "does not hold" in page
+    # In the table of scenarios and at the criterion, in the words of the documentation.
+    assert page.count('<span class="outcome fails">fail</span>') == 2
     # The same seed gives the same verdicts, on any number of threads.
     assert json.loads(command(*arguments, "--json", "--jobs", "1").stdout) == found
 

@@ -332,7 +332,7 @@ class TestCommand:
             assert said in done.stdout
         page = (tmp_path / "out/report.html").read_text()
         assert page.count('<figure class="static">') == 1
-        assert "Jain's index, long flows: all flows is" in html.unescape(page)
+        assert "Jain's index of long flows: all flows is" in html.unescape(page)
         if built():
             titles = [each["title"] for each in embedded(page)["grid"]["figures"]]
             assert titles[:2] == ["Jain's index, long flows", "Goodput, total [Mbit/s], long"]

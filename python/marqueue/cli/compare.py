@@ -1,5 +1,6 @@
 """``marqueue compare``."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -74,24 +75,24 @@ def compare(
             f"{a}, {b}: no common figure, expected a link or a group that both results have"
         )
     if out:
-        _write(comparison, out)
+        _write(comparison, (str(a), str(b)), out)
     if json:
         print_json(comparison.as_dict())
     else:
-        _print(comparison)
+        _print(comparison, (a, b))
         if out:
             output.print(f"Report: {out}", highlight=False, soft_wrap=True)
 
 
-def _write(comparison: Comparison, out: Path) -> None:
+def _write(comparison: Comparison, places: Sequence[str], out: Path) -> None:
     from marqueue.reports.comparison_report import comparison_report
 
-    comparison_report(comparison).write(out)
+    comparison_report(comparison, places).write(out)
 
 
-def _print(comparison: Comparison) -> None:
-    for text in (f"A: {comparison.a.name}", f"B: {comparison.b.name}"):
-        output.print(Text(text))
+def _print(comparison: Comparison, places: Sequence[Path]) -> None:
+    for letter, place, result in zip("AB", places, (comparison.a, comparison.b), strict=True):
+        output.print(Text(f"{letter}: {place} ({result.name})"))
     settings = table("setting", "A", "B")
     for each in comparison.settings:
         settings.add_row(Text(each.path), Text(each.a), Text(each.b))

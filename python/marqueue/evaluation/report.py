@@ -15,7 +15,7 @@ from marqueue.evaluation.measures import Measure
 from marqueue.evaluation.pictures import PERIOD, Distribution, Picture, ellipse
 from marqueue.evaluation.table import reasons, shown_value
 from marqueue.programs.registry import sources
-from marqueue.reports.builder import Cell, Report, Verdict
+from marqueue.reports.builder import Cell, Judged, Report, Verdict
 from marqueue.reports.builder import Outcome as Shown
 from marqueue.reports.chart import Chart, ChartCurve
 from marqueue.results.integrity import seal_directory, write_json
@@ -45,7 +45,8 @@ def evaluation_report(of: Evaluation) -> Report:
     for outcome in of.outcomes:
         failed = [each.what for each in outcome.judgements if each.verdict == outcome.verdict]
         why = "; ".join(failed) if outcome.verdict in ("fail", "not decided") else ""
-        rows.append([outcome.case.title, outcome.verdict, outcome.case.section, why])
+        verdict = Judged(SHOWN[outcome.verdict], outcome.verdict)
+        rows.append([outcome.case.title, verdict, outcome.case.section, why])
     page.table(["Scenario", "Verdict", "Section", "Criteria with that verdict"], rows)
     page.notes(
         [f"Not in the suite: {each}" for each in of.suite.missing]
@@ -92,9 +93,8 @@ def _verdict(each: Judgement, numbers: Mapping[str, int]) -> Verdict:
         expected=each.limit,
         measured=shown_value(each),
         outcome=SHOWN[each.verdict],
-        note="; ".join(
-            filter(None, (each.verdict if each.verdict.startswith("no ") else "", each.note))
-        ),
+        note=each.note,
+        word=each.verdict,
     )
 
 

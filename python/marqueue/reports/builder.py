@@ -27,8 +27,6 @@ from marqueue.statistics.estimates import Estimate
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-Cell = str | int | float | Estimate | None
-
 #: The outcome of a claim. What is explained differs for a reason that is stated with it.
 Outcome = Literal["holds", "open", "fails", "explained"]
 OUTCOMES: dict[Outcome, str] = {
@@ -38,6 +36,16 @@ OUTCOMES: dict[Outcome, str] = {
     "explained": "explained",
 }
 
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict as a cell of a table: its word, in the colour and with the sign of its outcome."""
+
+    outcome: Outcome
+    word: str
+
+
+Cell = str | int | float | Estimate | Judged | None
 
 #: Remarks that are seen at once; more of them open by a click.
 OPEN_NOTES = 4
@@ -55,6 +63,8 @@ class Verdict:
     note: str = ""
     counts: str = ""
     """Numbers of comparisons that are behind the outcome, shown below it."""
+    word: str = ""
+    """What the outcome is called, if not as in :data:`OUTCOMES`."""
 
 
 @dataclass
@@ -137,7 +147,7 @@ class Report:
         return self._add(
             "table",
             columns=list(zip(columns, kinds, strict=True)),
-            rows=[list(zip(map(show, row), kinds, strict=True)) for row in body],
+            rows=[list(zip(map(_in_table, row), kinds, strict=True)) for row in body],
             caption=caption,
             folded=folded,
         )
@@ -231,11 +241,17 @@ def show(value: Cell) -> str:
         return MISSING
     if isinstance(value, int | float):
         return str(Estimate(float(value), None, 1))
-    return str(value)
+    return value.word if isinstance(value, Judged) else str(value)
+
+
+def _in_table(value: Cell) -> str:
+    if isinstance(value, Judged):
+        return Markup('<span class="outcome {}">{}</span>').format(value.outcome, value.word)
+    return show(value)
 
 
 def _verdict_rows(verdicts: Iterable[Verdict]) -> list[tuple[Verdict, str, str]]:
-    return [(v, show(v.measured), OUTCOMES[v.outcome]) for v in verdicts]
+    return [(v, show(v.measured), v.word or OUTCOMES[v.outcome]) for v in verdicts]
 
 
 #: Longer text, in characters, gets a wide column.

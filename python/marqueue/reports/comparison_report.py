@@ -8,7 +8,7 @@ from dataclasses import replace
 from marqueue.reports.builder import Cell, Report
 from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import replication_choice
-from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts
+from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, time_marks
 from marqueue.results.comparison import Comparison, Difference
 
 EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
@@ -18,12 +18,17 @@ RESULT = "result"
 HIGHLIGHTS = ("utilization", "loss_ratio", "delay_mean", "delay_p99", "jain")
 
 
-def comparison_report(comparison: Comparison) -> Report:
+def comparison_report(comparison: Comparison, places: Sequence[str] = ()) -> Report:
     """The report: the answer, the settings that differ, both results in each picture, and a table
-    for each link and each group of flows."""
+    for each link and each group of flows.
+
+    ``places`` are the directories of A and B, where the results are files.
+    """
     a, b = comparison.a, comparison.b
     page = Report(
-        " and ".join(dict.fromkeys([a.name, b.name])), comparison.method, "A and B, with B − A"
+        " and ".join(places or dict.fromkeys([a.name, b.name])),
+        comparison.method,
+        ". ".join([*_which(comparison, places), "B − A is the difference."]),
     )
     page.answer(_answer(comparison))
     page.highlights(_highlights(comparison))
@@ -36,7 +41,8 @@ def comparison_report(comparison: Comparison) -> Report:
         page.text("No setting differs.")
     charts, choices = comparison_charts(comparison)
     if charts:
-        page.section("Pictures").charts(charts, choices)
+        caption = "The bands are 95% intervals over replications."
+        page.section("Pictures").charts(charts, choices, f"{caption} {time_marks(a)}".rstrip())
     links = {of: each for of, each in comparison.by_subject().items() if of.kind == "link"}
     if links:
         page.section("Links", folded=True)
@@ -53,6 +59,13 @@ def comparison_report(comparison: Comparison) -> Report:
 def comparison_charts(comparison: Comparison) -> tuple[list[Chart], list[Choice]]:
     """Charts with the curves of both results, and what a reader chooses among."""
     return list(_charts(comparison)), _choices(comparison)
+
+
+def _which(comparison: Comparison, places: Sequence[str]) -> Iterator[str]:
+    """Of each result which one it is."""
+    names = (comparison.a.name, comparison.b.name)
+    for letter, name, place in zip("AB", names, places or ("", ""), strict=True):
+        yield f"{letter}: {place} ({name})" if place else f"{letter}: {name}"
 
 
 def _first(comparison: Comparison) -> list[Difference]:
@@ -83,12 +96,8 @@ def _answer(comparison: Comparison) -> str:
     parts = []
     for each in differing:
         a, b, _ = each.in_unit()
-        direction = "higher" if b.mean > a.mean else "lower"
         unit = f" {each.figure.unit}" if each.figure.unit else ""
-        label = each.figure.label[0].lower() + each.figure.label[1:]
-        if label.startswith("jain"):
-            label = each.figure.label
-        parts.append(f"{label} {direction} ({b.mean:.4g} instead of {a.mean:.4g}{unit})")
+        parts.append(f"a {each.figure.phrase} of {b.mean:.4g}{unit} instead of {a.mean:.4g}{unit}")
     listed = f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else parts[0]
     return f"B{_with(comparison)} has {listed}; these differences exclude zero at 95%."
 

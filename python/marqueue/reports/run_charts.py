@@ -87,6 +87,14 @@ def time_chart(
     )
 
 
+def time_marks(result: ResultData) -> str:
+    """What is marked on the axes of time, in words."""
+    parts = ["Grey: warm-up." if result.warmup else ""]
+    if len(result.measured) > 1:
+        parts.append("Dotted: where one measuring window ends and the next begins.")
+    return " ".join(filter(None, parts))
+
+
 def _over_time(result: Result) -> Iterator[Chart]:
     """A chart for each series of links. The queue in bytes is left to the tables."""
     if not result.plan["sample"]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue.reports.builder import Cell, Report
 from marqueue.reports.run_answer import answer, highlights
-from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, run_choices
+from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, run_choices, time_marks
 from marqueue.reports.run_settings import asked, reproduce, rest, settings, time
 from marqueue.results import (
     FLOW_FIGURES,
@@ -86,7 +86,7 @@ def _caption(result: Result) -> str:
         f"The band is the 95% Student interval of the mean over {n} replications at each sample."
         if n > 1
         else "",
-        "Grey: warm-up." if result.warmup else "",
+        time_marks(result),
         f"One sample is {time(result.plan['sample'])}." if result.plan["sample"] else "",
         f"The {MOST_LINKS_DRAWN} links with the {CONGESTION}; the others are only in the tables."
         if len(result.links) > MOST_LINKS_DRAWN

@@ -58,8 +58,7 @@ def _answer(swept: Sweep, chosen: Sequence[ChosenFigure]) -> str:
             continue
         low, high = (of(found, key=lambda pair: pair[0].mean) for of in (min, max))
         unit = f" {each.figure.unit}" if each.figure.unit else ""
-        label = each.figure.label
-        title = f"{label[0].lower()}{label[1:]}{_of(each)}" if parts else f"{label}{_of(each)}"
+        title = f"{each.figure.phrase}{_of(each)}"
         if low[0].mean == high[0].mean:
             parts.append(f"{title} is {low[0].mean:.3g}{unit} at every point")
         else:
@@ -67,7 +66,8 @@ def _answer(swept: Sweep, chosen: Sequence[ChosenFigure]) -> str:
                 f"{title} goes from {low[0].mean:.3g}{unit} ({_place(swept, low[1])}) to "
                 f"{high[0].mean:.3g}{unit} ({_place(swept, high[1])})"
             )
-    return "; ".join(parts) + "." if parts else "Nothing was measured."
+    answer = "; ".join(parts) or "nothing was measured"
+    return f"{answer[0].upper()}{answer[1:]}."
 
 
 def _place(swept: Sweep, measured: MeasuredPoint) -> str:

@@ -113,6 +113,16 @@ class Figure(Generic[T]):
         """The label with the unit."""
         return f"{self.label} [{self.unit}]" if self.unit else self.label
 
+    @property
+    def phrase(self) -> str:
+        """The label within a sentence: "mean queueing delay" for "Queueing delay, mean"."""
+        quantity, _, statistic = self.label.partition(", ")
+        if quantity.startswith("Jain"):
+            return f"{quantity} of {statistic}"
+        lower = self.label[0].lower() + self.label[1:]
+        # "p99 queueing delay", but "queueing delay, standard deviation".
+        return lower if " " in statistic else f"{statistic} {lower.partition(', ')[0]}".strip()
+
     def shown(self, estimates: Mapping[str, Estimate]) -> Estimate:
         """The estimate of this figure, in ``unit``."""
         return estimates[self.name].scaled(self.scale)

@@ -47,6 +47,7 @@ def _verdict(each: check.Check) -> Verdict:
         measured=each.figure,
         outcome=OUTCOMES[each.verdict],
         note=" ".join(filter(None, (each.because, each.explained, each.unexplained))),
+        word=each.verdict,
     )
 
 

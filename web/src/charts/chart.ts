@@ -11,7 +11,7 @@ import { pinch, pointers, wheel } from './pointers';
 import { toSvg, WIDTH } from './svg';
 import { column, csv, join, placeOf, sorted, type Table } from './table';
 import { onTheme } from './theme';
-import { shown, tickLabels, ticks } from './ticks';
+import { labelWidth, shown, tickLabels, ticks } from './ticks';
 import { behind, nearest, uplotSeries } from './uplot_parts';
 import { part, place, View } from './view';
 
@@ -299,7 +299,7 @@ export class Chart {
       labelSize: 22,
       labelFont: '13px system-ui, "DejaVu Sans", sans-serif',
       font: '12px system-ui, "DejaVu Sans", sans-serif',
-      size: x ? 34 : 54,
+      size: x ? 34 : (_u, labels) => Math.max(54, 16 + labelWidth(labels ?? [])),
       stroke: this.palette.soft,
       grid: { stroke: this.palette.rule, width: 1 },
       ticks: { stroke: this.palette.rule, width: 1, size: 4 },

@@ -1,7 +1,7 @@
 import type { ChartOptions, Limits, Series } from './model';
 import type { Look, Palette } from './palette';
 import { drawable } from './table';
-import { tickLabels, ticks } from './ticks';
+import { labelWidth, tickLabels, ticks } from './ticks';
 import { place } from './view';
 
 export interface Picture {
@@ -41,7 +41,7 @@ export function toSvg(picture: Picture): { svg: string; height: number } {
     `<text x="${PLOT.left}" y="24" font-size="15" font-weight="600" fill="${palette.ink}">${escaped(options.title)}</text>`,
     named.svg,
     plot.axes(),
-    `<clipPath id="plot"><rect x="${PLOT.left}" y="${top}" width="${PLOT.right - PLOT.left}" height="${PLOT.height}"/></clipPath>`,
+    `<clipPath id="plot"><rect x="${plot.left}" y="${top}" width="${PLOT.right - plot.left}" height="${PLOT.height}"/></clipPath>`,
     `<g clip-path="url(#plot)">`,
     plot.marks(),
     ...picture.series.map((series, i) => plot.band(series, picture.looks[i]!)),
@@ -74,14 +74,23 @@ const stroke = ({ color, dash, width, alpha }: Look) =>
 
 /** Draws into the frame of a picture. */
 class Plot {
+  /** Further right than usual where the numbers of the axis are long. */
+  readonly left: number;
+  private readonly yTicks: number[];
+  private readonly yNames: string[];
+
   constructor(
     private readonly picture: Picture,
     private readonly top: number,
-  ) {}
+  ) {
+    this.yTicks = ticks(picture.limits.y, picture.options.yScale ?? 'linear', 6);
+    this.yNames = tickLabels(this.yTicks);
+    this.left = Math.max(PLOT.left, 30 + labelWidth(this.yNames));
+  }
 
   private x(value: number): number {
     const { limits, options } = this.picture;
-    return PLOT.left + place(value, limits.x, options.xScale ?? 'linear') * (PLOT.right - PLOT.left);
+    return this.left + place(value, limits.x, options.xScale ?? 'linear') * (PLOT.right - this.left);
   }
 
   private y(value: number): number {
@@ -93,9 +102,7 @@ class Plot {
     const { limits, options, palette } = this.picture;
     const bottom = this.top + PLOT.height;
     const xs = options.xNames ? [...options.xNames.keys()] : ticks(limits.x, options.xScale ?? 'linear', 8);
-    const ys = ticks(limits.y, options.yScale ?? 'linear', 6);
     const xNames = options.xNames ?? tickLabels(xs);
-    const yNames = tickLabels(ys);
     const out = xs.map((value, i) => {
       const x = short(this.x(value));
       return (
@@ -103,16 +110,16 @@ class Plot {
         `<text x="${x}" y="${bottom + 17}" text-anchor="middle" fill="${palette.soft}">${escaped(xNames[i]!)}</text>`
       );
     });
-    ys.forEach((value, i) => {
+    this.yTicks.forEach((value, i) => {
       const y = short(this.y(value));
       out.push(
-        `<path d="M${PLOT.left} ${y}H${PLOT.right}" stroke="${palette.rule}"/>` +
-          `<text x="${PLOT.left - 7}" y="${y}" dy="4" text-anchor="end" fill="${palette.soft}">${yNames[i]}</text>`,
+        `<path d="M${this.left} ${y}H${PLOT.right}" stroke="${palette.rule}"/>` +
+          `<text x="${this.left - 7}" y="${y}" dy="4" text-anchor="end" fill="${palette.soft}">${this.yNames[i]}</text>`,
       );
     });
     const middle = this.top + PLOT.height / 2;
     out.push(
-      `<text x="${(PLOT.left + PLOT.right) / 2}" y="${bottom + 38}" text-anchor="middle" fill="${palette.ink}">${escaped(options.xLabel)}</text>`,
+      `<text x="${(this.left + PLOT.right) / 2}" y="${bottom + 38}" text-anchor="middle" fill="${palette.ink}">${escaped(options.xLabel)}</text>`,
       `<text transform="translate(16 ${middle}) rotate(-90)" text-anchor="middle" fill="${palette.ink}">${escaped(options.yLabel)}</text>`,
     );
     return out.join('\n');

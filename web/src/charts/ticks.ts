@@ -49,6 +49,11 @@ export function tickLabels(places: readonly number[]): string[] {
   });
 }
 
+/** Room for numbers of an axis in 12 px letters, px. */
+export function labelWidth(labels: readonly string[]): number {
+  return 7 * Math.max(0, ...labels.map((each) => each.length));
+}
+
 function powerOfTen(value: number): string {
   if (value === 0) return '0';
   return String(Number(value.toPrecision(4)).toExponential()).replace('e+', 'e').replaceAll('-', '−');
