@@ -37,6 +37,7 @@ export interface Unfinished {
 export interface Started { path: string; name: string; state: 'running' | 'done' | 'failed'; said: string }
 
 export interface Comparison {
+  /** Names of the scenarios. */
   a: string;
   b: string;
   settings: { path: string; a: string; b: string }[];
