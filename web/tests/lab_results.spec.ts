@@ -48,7 +48,7 @@ test('results are listed, filtered, compared, opened and run again', async ({ la
   await lab.getByLabel('Compare codel').check();
   await lab.getByRole('button', { name: 'Compare the two' }).click();
   const comparison = lab.getByRole('region', { name: 'Comparison' });
-  await expect(comparison.getByRole('heading', { level: 3 })).toContainText(/^A: \S+ \(.* · B: \S+ \(/);
+  await expect(comparison.getByRole('heading', { level: 3 }).first()).toContainText(/^A: \S+ \(.* · B: \S+ \(/);
   await expect(comparison.getByRole('row', { name: /aqm/ }).first()).toContainText('codel');
   await expect(comparison.getByRole('row', { name: /Utilization/ }).first()).toBeVisible();
   const queue = comparison.getByRole('group', { name: 'Queue', exact: true }).first();

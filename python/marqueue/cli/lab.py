@@ -62,7 +62,7 @@ def lab(
     with server:
         output.print(f"The lab: {server.url}", highlight=False, soft_wrap=True)
         if directory is not None:
-            say(f"Results: {directory}.")
+            say(f"Results: {directory}")
         say("Ctrl-C ends it.")
         if browser:
             webbrowser.open(server.url)
