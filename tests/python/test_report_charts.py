@@ -15,6 +15,7 @@ from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import MEAN
 from marqueue.reports.embedding import as_json, charts_data, columns_for
 from marqueue.reports.picture import picture
+from marqueue.reports.run_charts import run_charts
 from marqueue.reports.thinning import PER_COLUMN, kept
 from marqueue.statistics.estimates import Estimate
 from report_page import embedded, needs_script
@@ -266,3 +267,49 @@ count = 2
 size = "100 packets"
 """
     assert "No link has a queue; the goodput" in report(run(from_toml(scenario))).render()
+
+
+TWO_SENDERS = """
+name = "Two senders"
+duration = "4 s"
+warmup = "1 s"
+replications = 2
+
+[topology]
+kind = "dumbbell"
+rtts = {rtts}
+bottleneck = {{ rate = "10 Mbit/s", delay = "2 ms", buffer = "50 packets" }}
+
+[transport.default]
+
+[transport.cubic]
+control = "cubic"
+
+[[traffic]]
+name = "Reno"
+kind = "tcp"
+count = 4
+
+[[traffic]]
+name = "CUBIC"
+kind = "tcp"
+count = 4
+transport = "cubic"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rtts", "names"),
+    [
+        ('["20 ms"]', ["Reno", "CUBIC"]),
+        ('["20 ms", "40 ms"]', ["Reno, 20 ms", "Reno, 40 ms", "CUBIC, 20 ms", "CUBIC, 40 ms"]),
+        # Seven round trips of two groups are more curves than a chart has.
+        (str([f"{rtt} ms" for rtt in range(10, 80, 10)]).replace("'", '"'), ["Reno", "CUBIC"]),
+    ],
+)
+def test_goodputs_are_drawn_by_what_tells_flows_apart(rtts: str, names: list[str]) -> None:
+    text = TWO_SENDERS.format(rtts=rtts)
+    if len(names) == 2:
+        text = text.replace("count = 4", "count = 7")
+    [chart] = [each for each in run_charts(run(from_toml(text))) if each.name == "goodput-cdf"]
+    assert [curve.name for curve in chart.curves] == names

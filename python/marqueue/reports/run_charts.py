@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 MOST_LINKS_DRAWN = 12
 #: Traced flows with charts, and those that are shown at first.
 MOST_SENDERS_DRAWN, SENDERS_SHOWN = 12, 4
-#: Classes of flows with distributions of their own.
-MOST_CLASSES_DRAWN = 12
+#: Groups and classes of flows with distributions of their own.
+MOST_CURVES_OF_FLOWS = 12
 
 #: Series that are measured between two samples, not inside the AQM.
 OBSERVED = {
@@ -306,24 +306,30 @@ def distribution(upper: Floats, share: Floats, tags: dict[str, str], name: str =
 
 
 def _of_flows(result: Result) -> Iterator[Chart]:
-    """Completion times of finite flows and goodputs of long flows, by class."""
-    by_class: dict[str, list[Flows]] = (
-        {"all classes": list(result.flow_sets())}
-        if len(result.classes) > MOST_CLASSES_DRAWN
-        else {name: list(result.flow_sets(class_=name)) for name in result.classes}
-    )
+    """Completion times of finite flows and goodputs of long flows, by group and class."""
+    groups: list[str | None] = list(result.groups)
+    classes: list[str | None] = list(result.classes)
+    # A network with thousands of classes is not divided by them: each part reads all flows.
+    if len(groups) * len(classes) > MOST_CURVES_OF_FLOWS**2:
+        classes = [None]
+    if len(groups) > MOST_CURVES_OF_FLOWS:
+        groups = [None]
+    parts = {
+        (group or "", class_ or ""): result.flow_sets(group=group, class_=class_)
+        for group in groups
+        for class_ in classes
+    }
 
     def curves(of: Callable[[Flows], Floats]) -> list[ChartCurve]:
-        samples = {
-            name: np.concatenate([of(each) for each in sets])
-            for name, sets in by_class.items()
+        values = {
+            part: np.concatenate([of(each) for each in sets])
+            for part, sets in parts.items()
             if sets
         }
         return [
             ChartCurve(np.append(x[0], x), np.append(0.0, share), name)
-            for name, values in samples.items()
-            if len(values)
-            for x, share in [ecdf(values)]
+            for name, each in _divided({k: v for k, v in values.items() if len(v)}).items()
+            for x, share in [ecdf(each)]
         ]
 
     settings: dict[str, Any] = {"kind": "step", "floor": 0.0}
@@ -348,6 +354,25 @@ def _of_flows(result: Result) -> Iterator[Chart]:
             name="goodput-cdf",
             **settings,
         )
+
+
+def _divided(values: Mapping[tuple[str, str], Floats]) -> dict[str, Floats]:
+    """Values of flows by what tells them apart: group, class or both, as far as there is room."""
+    groups = {group for group, _ in values}
+    classes = {class_ for _, class_ in values}
+    names: list[Callable[[str, str], str]] = [
+        lambda group, class_: (class_ if len(groups) == 1 else group) or "all flows",
+        lambda group, class_: "all flows",
+    ]
+    if len(groups) > 1 and len(classes) > 1:
+        names.insert(0, lambda group, class_: f"{group}, {class_}")
+    for name in names:
+        out: dict[str, list[Floats]] = {}
+        for part, each in values.items():
+            out.setdefault(name(*part), []).append(each)
+        if len(out) <= MOST_CURVES_OF_FLOWS:
+            break
+    return {name: np.concatenate(each) for name, each in out.items()}
 
 
 def _shares(result: Result) -> Iterator[Chart]:

@@ -96,7 +96,8 @@ def at_level(name: str, aqm: Aqm) -> Judgement:
     except (ScenarioError, ModelError, MissingExtra) as error:
         reason = str(error).splitlines()[0].removeprefix("scenario: ")
         return Judgement(what, None, "1/s", limit, STABLE, "no model", reason)
-    root = float(found.roots[0].real)
+    # Further digits are those of the machine's linear algebra.
+    root = float(f"{found.roots[0].real:.10g}")
     margins = found.margins()
     note = (
         f"gain margin {plain(margins.gain)}, phase margin {plain(margins.phase)}°"
