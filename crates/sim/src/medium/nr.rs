@@ -317,4 +317,33 @@ mod tests {
         let error = 4.0 * 0.0045 * (0.2f64 / 0.64 / packets as f64).sqrt();
         assert!((mean - expected).abs() < error, "{mean}, expected {expected}");
     }
+
+    #[test]
+    fn pings_of_an_idle_terminal_fall_with_the_phase_of_its_requests() {
+        // Measured on a cell of srsRAN (its issue 501): pings each 0.1 s and a little took 35.6 ms, 34.7, 33.8 and so on down
+        // to about 15, then the largest again. Requests once in 20 ms, of which pings each 101 ms see a phase 1 ms later each
+        // time, do the same.
+        let mut cell = cell(&[
+            ("bler", 0.0),
+            ("period_slots", 10.0),
+            ("usable_slots", 2.0),
+            ("request_period", 0.020),
+            ("grant_delay", 0.0035),
+        ]);
+        let delays: Vec<f64> = (0..200u64)
+            .map(|ping| {
+                let start = Time(3_000_000 + ping * 101_000_000);
+                let (mut queue, mut left) = (Waiting::packets(1, 84), VecDeque::new());
+                let mut now = cell.first_from(start);
+                while left.is_empty() {
+                    now = cell.send(now, &mut queue, &mut left);
+                }
+                1e3 * (left[0].1 - start).secs()
+            })
+            .collect();
+        let steps: Vec<f64> = delays.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let jumps = steps.iter().filter(|&&step| (step - 19.0).abs() < 1e-6).count();
+        assert!(steps.iter().all(|step| (step + 1.0).abs() < 1e-6 || (step - 19.0).abs() < 1e-6), "{steps:?}");
+        assert_eq!(jumps, 10, "{delays:?}");
+    }
 }
