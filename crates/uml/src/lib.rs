@@ -5,7 +5,8 @@
 //! a function of the plan, the seed and the kernels, whatever else the machine does.
 //!
 //! - [`shared_memory`] is the only access to memory that a guest can write; [`ring`] reads and fills rings there.
-//! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest.
+//! - [`vhost_user`] serves one network device, [`clock`] is the time protocol, [`process`] starts and ends a guest,
+//!   [`spawn`] starts any program without a fork.
 //! - [`guest`] joins these; [`hosts`] says which guests a plan needs, [`guest_plan`] what each of them does, and
 //!   [`network`] carries their frames through the simulator.
 //! - [`router`] says which guests are queues of links, and gives their packets frames.
@@ -26,6 +27,7 @@ pub mod ring;
 pub mod router;
 pub mod run;
 pub mod shared_memory;
+pub mod spawn;
 pub mod tcp_info;
 pub mod telemetry;
 pub mod vhost_user;

@@ -1,15 +1,13 @@
 //! The process of a guest: in a process group of its own, on the core of the simulator, in a private directory, and
 //! gone when the simulator is gone.
-#![allow(unsafe_code, reason = "what a process does between fork and exec has no safe form")]
 
-use rustix::process::{set_parent_process_death_signal, Pid, Signal};
+use crate::spawn::{Process, Program};
+use rustix::process::Signal;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, CpuSet};
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -91,7 +89,7 @@ impl Drop for Pinned {
 /// A guest's process. It is killed when this value is dropped.
 #[derive(Debug)]
 pub struct GuestProcess {
-    child: Child,
+    process: Process,
     console: PathBuf,
 }
 
@@ -103,38 +101,26 @@ impl GuestProcess {
     pub fn start(kernel: &Path, arguments: &[String], directory: &Path, console: &str) -> io::Result<GuestProcess> {
         let console = directory.join(console);
         let out = File::create(&console)?;
-        let mut command = Command::new(kernel);
-        // Nothing of this machine enters the guest: neither environment nor path.
-        command.args(arguments).env_clear().env("HOME", ".").current_dir(directory);
-        // Linux 6.1 unmaps from its processes what the C library registers for restartable sequences, and a host
-        // that writes there ends them.
-        command.env("GLIBC_TUNABLES", "glibc.pthread.rseq=0");
-        command.stdin(Stdio::null()).stdout(out.try_clone()?).stderr(out).process_group(0);
-        let parent = std::process::id();
-        // SAFETY: between fork and exec only system calls that are safe in signal handlers are made, and nothing is
-        // allocated.
-        unsafe {
-            command.pre_exec(move || {
-                set_parent_process_death_signal(Some(Signal::KILL))?;
-                fix_addresses()?;
-                // The parent may have ended before the call above.
-                match rustix::process::getppid() {
-                    Some(pid) if pid.as_raw_nonzero().get() as u32 == parent => Ok(()),
-                    _ => Err(io::Error::other("the simulator has ended")),
-                }
-            });
-        }
-        Ok(GuestProcess { child: command.spawn().map_err(with_reason)?, console })
+        let program = Program {
+            path: kernel,
+            arguments,
+            // Nothing of this machine enters the guest: neither environment nor path. Linux 6.1 unmaps from its processes
+            // what the C library registers for restartable sequences, and a host that writes there ends them.
+            environment: &["HOME=.", "GLIBC_TUNABLES=glibc.pthread.rseq=0"],
+            directory,
+            output: &out,
+        };
+        Ok(GuestProcess { process: program.start().map_err(with_reason)?, console })
     }
 
     /// Its number.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.process.pid().as_raw_nonzero().get() as u32
     }
 
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
-        self.child.try_wait().ok().flatten().map(|status| status.to_string())
+        self.process.ended().map(|status| status.to_string())
     }
 
     /// How it ended, if it ends within half a second: the sockets of a process are closed before it can be waited for.
@@ -164,19 +150,7 @@ impl GuestProcess {
     }
 }
 
-/// Makes the addresses of this process the same in each run, from its next exec on. The size of a guest's memory, and
-/// with it limits of TCP's buffers, depend on where the host puts its heap. Newer kernels do this themselves, but go on
-/// where the host refuses it, and then their results change from run to run.
-fn fix_addresses() -> io::Result<()> {
-    // SAFETY: the call takes a number and changes a setting of this process alone.
-    match unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as libc::c_ulong) } {
-        -1 => Err(io::Error::last_os_error()),
-        _ => Ok(()),
-    }
-}
-
-/// Only the number of an error passes from a process that was forked. Of all calls there, only that of
-/// [`fix_addresses`] fails with EPERM: a container forbids it.
+/// Of all calls of [`Program::start`] only personality fails with EPERM: a container forbids it.
 fn with_reason(error: io::Error) -> io::Error {
     if error.raw_os_error() != Some(libc::EPERM) {
         return error;
@@ -191,10 +165,7 @@ fn with_reason(error: io::Error) -> io::Error {
 impl Drop for GuestProcess {
     fn drop(&mut self) {
         // A guest runs its programs as processes of its group. It may have ended by itself; then there is nothing to kill.
-        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = rustix::process::kill_process_group(self.process.pid(), Signal::KILL);
+        self.process.wait();
     }
 }
