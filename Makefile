@@ -410,6 +410,9 @@ media: $(EXTENSION) ## Remake the table of docs/media.md: video through queues a
 linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (3 minutes)
 	$(BIN)/python -m benches.linux_qdiscs
 
+linux-versions: $(EXTENSION) $(INSTALLED) ## What differs between kernels: table of docs/linux-differences.md (5 minutes; needs marqueue kernel build linux-6.12 linux-7.3)
+	$(BIN)/python -m benches.linux_versions
+
 quic-beside: $(EXTENSION) $(INSTALLED) ## quinn's QUIC beside our models: tables and picture of docs/quic.md (a minute)
 	$(BIN)/python -m benches.quic_beside
 

@@ -52,7 +52,7 @@ def test_an_empty_cache_lists_what_can_be_built(marqueue: Any) -> None:
     done = marqueue("kernel", "list")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines[1:]] == ["linux-6.1", "linux-7.3"]
+    assert [line.split()[0] for line in lines[1:]] == ["linux-6.1", "linux-6.12", "linux-7.3"]
     assert all("not built" in line for line in lines[1:])
 
 
@@ -62,6 +62,7 @@ def test_kernels_are_listed_and_shown(cache: Path, marqueue: Any) -> None:
     listed = json.loads(marqueue("kernel", "list", "--json").stdout)
     assert {each["name"]: each["built"] for each in listed} == {
         "linux-6.1": False,
+        "linux-6.12": False,
         "linux-7.3": True,
         "mine": True,
     }
@@ -107,7 +108,7 @@ def test_a_kernel_whose_clock_is_messages_is_no_end_host(cache: Path) -> None:
         kept(cache, name, version=version)
     with pytest.raises(MarqueueError, match=r"old: Linux 6\.10\.14 cannot .*" + able) as caught:
         find_host("old")
-    assert str(caught.value).endswith("later: linux-7.3, new")
+    assert str(caught.value).endswith("later: linux-6.12, linux-7.3, new")
     assert find_host("new").version == "6.11.0-rc1"
     with pytest.raises(MarqueueError, match=r"marqueue kernel build linux-7\.3"):
         find_host("linux-7.3")
@@ -116,9 +117,9 @@ def test_a_kernel_whose_clock_is_messages_is_no_end_host(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["show", "linux-9.9"], "linux-6.1, linux-7.3"),
+        (["show", "linux-9.9"], "linux-6.1, linux-6.12, linux-7.3"),
         (["verify", "linux-7.3"], "marqueue kernel build linux-7.3"),
-        (["build", "linux-9.9"], "linux-6.1, linux-7.3"),
+        (["build", "linux-9.9"], "linux-6.1, linux-6.12, linux-7.3"),
         (["build", "linux-7.3", "--tree", "."], "--tree DIR"),
         (["build", "linux-7.3", "--hz", "999"], "expected one of 100, 250, 300, 1000"),
         (["build", "linux-7.3", "--hz", "1000"], "--name: expected"),

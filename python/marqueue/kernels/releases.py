@@ -27,6 +27,12 @@ RELEASES = {
         (f"{ARCHIVE} bookworm", f"{SECURITY} bookworm-security"),
         "Debian 12 (bookworm)",
     ),
+    "linux-6.12": Release(
+        "6.12",
+        "linux-source-6.12",
+        (f"{ARCHIVE} trixie", f"{SECURITY} trixie-security"),
+        "Debian 13 (trixie)",
+    ),
     "linux-7.3": Release(
         "7.3",
         "linux-source-7.3",
