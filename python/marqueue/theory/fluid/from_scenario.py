@@ -145,7 +145,9 @@ class _Reader:
         else:
             made["aqm"] = AQMS[policy["name"]](specs | policy["params"])
         if policy["name"] == "avq" and "buffer" in policy["params"]:
-            self.refuse(f"topology.{name}.aqm.buffer", "a virtual buffer, and the model's AVQ has none")
+            self.refuse(
+                f"topology.{name}.aqm.buffer", "a virtual buffer, and the model's AVQ has none"
+            )
         if policy["name"] == "avq" and made["schedule"]:
             self.refuse(f"topology.{name}.schedule", "a capacity that changes, under AVQ")
         return made
