@@ -6,6 +6,7 @@
 //! [`Program::start`] sets.
 #![allow(unsafe_code, reason = "what a child does before its program begins has no safe form")]
 
+use rustix::io::retry_on_intr;
 use rustix::process::{waitpid, Pid, WaitOptions};
 use std::ffi::{c_char, c_int, c_void, CString, OsStr};
 use std::fs::File;
@@ -98,7 +99,7 @@ impl Order {
         match self.error.load(Ordering::Acquire) {
             0 => Ok(pid),
             error => {
-                waitpid(Some(pid), WaitOptions::empty())?;
+                retry_on_intr(|| waitpid(Some(pid), WaitOptions::empty()))?;
                 Err(io::Error::from_raw_os_error(error))
             }
         }
@@ -174,7 +175,7 @@ impl Process {
 
     fn await_end(&mut self, options: WaitOptions) -> Option<ExitStatus> {
         if self.status.is_none() {
-            let found = waitpid(Some(self.pid), options).ok().flatten();
+            let found = retry_on_intr(|| waitpid(Some(self.pid), options)).ok().flatten();
             self.status = found.map(|(_, status)| ExitStatus::from_raw(status.as_raw()));
         }
         self.status
