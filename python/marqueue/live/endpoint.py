@@ -28,10 +28,9 @@ LARGEST = 65_535
 """The largest packet, bytes."""
 PRIORITY = 40
 """Real-time priority of senders of UDP packets: below that of the link."""
-#: Offsets of tcpi_total_retrans and tcpi_data_segs_out in struct tcp_info (linux/tcp.h).
-RETRANSMITTED, SENT = 100, 156
-ESTABLISHED = 1
-"""tcpi_state of a connection whose handshake is done."""
+#: Offsets of tcpi_snd_mss, tcpi_data_segs_out and tcpi_bytes_retrans in struct tcp_info
+#: (linux/tcp.h).
+SEGMENT, SENT, RETRANSMITTED = 16, 156, 208
 
 
 class Transfer:
@@ -45,9 +44,6 @@ class Transfer:
         """Bytes written that the socket has not taken yet."""
         self.start, self.end = now, None
         self.sent = self.retransmitted = 0
-        self.handshake: int | None = None
-        """SYNs sent again, which Linux counts as retransmissions but not as segments of data; None
-        before the connection is there."""
         self.pieces = Pieces(flow, now)
         self.socket = _socket(flow, socket.SOCK_STREAM)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow["law"].encode())
@@ -64,10 +60,6 @@ class Transfer:
 
     def send(self) -> bool:
         """Sends as much as the socket takes. Returns whether written data are left."""
-        if self.handshake is None:
-            info = self._info()
-            if info and info[0] == ESTABLISHED:
-                [self.handshake] = struct.unpack_from("I", info, RETRANSMITTED)
         try:
             while self.waiting:
                 self.waiting -= self.socket.send(bytes(min(self.waiting, PIECE)))
@@ -78,17 +70,16 @@ class Transfer:
         return False
 
     def count_segments(self) -> None:
-        """Reads the numbers of sent and retransmitted segments."""
-        info = self._info()
-        if info:
-            [total] = struct.unpack_from("I", info, RETRANSMITTED)
-            [self.sent] = struct.unpack_from("I", info, SENT)
-            self.retransmitted = total - (total if self.handshake is None else self.handshake)
+        """Reads the numbers of sent and retransmitted segments of data.
 
-    def _info(self) -> bytes:
-        """What the kernel tells of the connection; empty if it tells too little."""
-        info = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, SENT + 4)
-        return info if len(info) == SENT + 4 else b""
+        The latter by their bytes: tcpi_total_retrans counts SYNs and FINs that are sent again too.
+        """
+        info = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, RETRANSMITTED + 8)
+        if len(info) == RETRANSMITTED + 8:
+            [segment] = struct.unpack_from("I", info, SEGMENT)
+            [self.sent] = struct.unpack_from("I", info, SENT)
+            [again] = struct.unpack_from("Q", info, RETRANSMITTED)
+            self.retransmitted = math.ceil(again / segment)
 
     def record(self) -> list[Any]:
         """Start and end, s, segments sent, and segments retransmitted."""
