@@ -50,7 +50,7 @@ def test_dctcp_answers_a_loss_like_reno(hosts: Pair):
     try:
         reno = retransmissions("reno")
         with kernel.dctcp() as name:
-            # Where a machine pauses, a slow start may overshoot by hundreds of packets, but not each.
+            # Where a machine pauses, a slow start may overshoot by hundreds of packets; not each.
             found = [retransmissions(name) for _ in range(3)]
         assert any(found)
         assert min(found) < 3 * reno, (found, reno)
