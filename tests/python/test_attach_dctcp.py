@@ -50,7 +50,8 @@ def test_dctcp_answers_a_loss_like_reno(hosts: Pair):
     try:
         reno = retransmissions("reno")
         with kernel.dctcp() as name:
-            # Where a machine pauses, a slow start may overshoot by hundreds of packets; not each.
+            # Once, on a loaded machine, one had 919 beside Reno's 77; why is not known. Without the
+            # answer each of six had 457 to 1210, beside Reno's 75 and 79.
             found = [retransmissions(name) for _ in range(3)]
         assert any(found)
         assert min(found) < 3 * reno, (found, reno)
