@@ -380,9 +380,16 @@ def replication_seed(seed: int, replication: int) -> int:
     """The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's
     ``SeedSequence([seed, replication])`` generates."""
 
-def digest(plan_json: str, seed: int, kernels: Kernels | None = None, threads: int = 1) -> str:
+def digest(
+    plan_json: str,
+    seed: int,
+    kernels: Kernels | None = None,
+    threads: int = 1,
+    messages: bool = False,
+) -> str:
     """Run a plan; the digest of its whole result, equal on all platforms and for any number of
-    ``threads``."""
+    ``threads``. ``messages`` asks kernels for messages where they could do without: the result is
+    the same, and it takes twice as long."""
 
 def write_pcapng(
     path: str | PathLike[str],

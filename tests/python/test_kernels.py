@@ -13,7 +13,15 @@ from kernel_requirements import every_kernel
 from marqueue.errors import MarqueueError
 from marqueue.kernels import Kernel, built, find, find_host
 from marqueue.kernels.cache import FORMAT, root
-from marqueue.kernels.patches import SEED, SEED_FILE, TICK_FILE, apply, touched
+from marqueue.kernels.patches import (
+    NOTIFY,
+    NOTIFY_FILE,
+    SEED,
+    SEED_FILE,
+    TICK_FILE,
+    apply,
+    touched,
+)
 from marqueue.kernels.recipe import FRAGMENT, GUEST
 from marqueue.kernels.sources import copy_tree
 from marqueue.kernels.verification import QDISCS, boot, verify
@@ -167,6 +175,7 @@ TREE = {
     "arch/Kconfig": "# all\n",
     "arch/um/Kconfig": "config HZ\n\tint\n\tdefault 100\n",
     "arch/x86/um/a.c": "a\n",
+    "arch/arm/crypto/Kconfig": "# of crypto/Kconfig\n",
     "arch/arm64/b.c": "b\n",
     "Documentation/Kconfig": "# of documents\n",
     "Documentation/a.rst": "words\n",
@@ -178,6 +187,7 @@ COPIED = {
     "Makefile",
     "net/ipv4/tcp_cubic.c",
     "arch/Kconfig",
+    "arch/arm/crypto/Kconfig",
     "arch/um/Kconfig",
     "arch/x86/um/a.c",
     "Documentation/Kconfig",
@@ -323,9 +333,30 @@ def test_a_file_that_is_no_patch_is_refused(tmp_path: Path, text: str, expected:
         touched(patch)
 
 
-def test_our_patch_says_its_licence_and_touches_one_file() -> None:
-    assert SEED.read_text().startswith("SPDX-License-Identifier: GPL-2.0-only\n")
+def test_a_tree_that_the_faster_protocol_does_not_fit_is_built_without_it(
+    tmp_path: Path, small_tree: Path
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    assert not apply(small_tree, work, [], 100)
+    assert files_of(work) == {SEED_FILE, TICK_FILE}
+    # A header to which the change fits does not help while the drivers are others.
+    header = small_tree / NOTIFY_FILE
+    header.parent.mkdir(parents=True)
+    header.write_text("/* nothing of this */\n")
+    assert not apply(small_tree, work, [], 100)
+    assert (work / NOTIFY_FILE).read_text() == header.read_text()
+    # A tree that has the change is left alone.
+    header.write_text("/* UM_TIMETRAVEL_SCHEDSHM_CAP_NOTIFY */\n")
+    assert apply(small_tree, work, [], 100)
+    assert (work / NOTIFY_FILE).read_text() == header.read_text()
+
+
+def test_our_patches_say_their_licence_and_touch_user_mode_linux_alone() -> None:
+    for patch in (SEED, NOTIFY):
+        assert patch.read_text().startswith("SPDX-License-Identifier: GPL-2.0-only\n")
     assert touched(SEED) == {SEED_FILE}
+    assert all(path.startswith("arch/um/") or path == NOTIFY_FILE for path in touched(NOTIFY))
 
 
 def test_each_option_is_asked_for_once() -> None:

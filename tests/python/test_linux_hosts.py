@@ -87,9 +87,10 @@ MISSING = _missing()
 needs_kernel = pytest.mark.skipif(MISSING is not None, reason=str(MISSING))
 
 
-def digest(of: Scenario, seed: int = 1) -> str:
+def digest(of: Scenario, seed: int = 1, messages: bool = False) -> str:
     """The digest of a run."""
-    return _core.digest(json.dumps(compile(of)), seed, {KERNEL: find(KERNEL).paths})
+    kernels = {KERNEL: find(KERNEL).paths}
+    return _core.digest(json.dumps(compile(of)), seed, kernels, messages=messages)
 
 
 @pytest.mark.parametrize(
@@ -336,6 +337,12 @@ def test_a_run_is_the_same_beside_busy_loops_and_elsewhere(
         assert digest(mixed) == first
     assert digest(mixed, seed=2) != first
     assert list(tmp_path.iterdir()) == []
+
+
+@needs_kernel
+def test_what_guests_say_in_shared_memory_is_what_they_would_say_by_messages() -> None:
+    mixed = scenario(traffic="count = 4", duration="2 s", jitter="100 ms")
+    assert digest(mixed) == digest(mixed, messages=True)
 
 
 ELSEWHERE = """

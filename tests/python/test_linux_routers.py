@@ -165,6 +165,12 @@ def test_a_run_with_a_router_is_the_same_beside_busy_loops_and_elsewhere(
 
 
 @needs_kernel
+def test_a_router_without_messages_does_what_it_does_by_messages() -> None:
+    mixed = scenario("linux:fq_codel", duration="2 s")
+    assert digest(mixed) == digest(mixed, messages=True)
+
+
+@needs_kernel
 def test_a_killed_router_ends_the_run_without_a_result(tmp_path: Path) -> None:
     given = scenario("linux:pie", {"preset": "linux"}, duration="3600 s")
     with started(tmp_path, given, guests=1) as (process, [router]):

@@ -101,25 +101,26 @@ pub fn run<'py>(
         dict.set_item("program_costs", programs.costs())?;
         return Ok(dict);
     }
-    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels, threads))?;
+    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels, threads, false))?;
     convert::result(py, result)
 }
 
 /// Runs a plan. Returns the digest of the whole result, hexadecimal: equal on all platforms.
 #[pyfunction]
-#[pyo3(signature = (plan_json, seed, kernels=None, threads=1))]
+#[pyo3(signature = (plan_json, seed, kernels=None, threads=1, messages=false))]
 pub fn digest(
     py: Python<'_>,
     plan_json: &str,
     seed: u64,
     kernels: Option<Kernels>,
     threads: usize,
+    messages: bool,
 ) -> PyResult<String> {
     let plan = parse(plan_json)?;
     let control = marqueue_sim::Control::default();
     let result = match PythonPrograms::of(py, &plan)? {
         Some(programs) => run_programs(py, &plan, seed, &control, &programs)?,
-        None => py.detach(|| run_plan(&plan, seed, &control, kernels, threads))?,
+        None => py.detach(|| run_plan(&plan, seed, &control, kernels, threads, messages))?,
     };
     Ok(marqueue_sim::digest(&result))
 }
@@ -143,6 +144,7 @@ fn run_plan(
     control: &marqueue_sim::Control,
     kernels: Option<Kernels>,
     threads: usize,
+    messages: bool,
 ) -> PyResult<RunResult> {
     if plan.has_quic() {
         return marqueue_quic::run(plan, seed, control).map_err(refused);
@@ -150,7 +152,7 @@ fn run_plan(
     if !plan.has_kernels() {
         return marqueue_sim::run_on(plan, seed, control, threads).map_err(refused);
     }
-    let files = |(image, init, tc)| KernelFiles { image, init, tc };
+    let files = |(image, init, tc)| KernelFiles { image, init, tc, messages };
     let kernels = kernels.unwrap_or_default().into_iter().map(|(name, paths)| (name, files(paths))).collect();
     marqueue_uml::run(plan, seed, &kernels, control).map_err(|error| match error {
         Error::Run(error) => refused(error),

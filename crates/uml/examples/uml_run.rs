@@ -15,7 +15,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (name, directory) = each.split_once('=').ok_or("expected NAME=DIRECTORY")?;
         let directory = PathBuf::from(directory);
         let tc = Some(directory.join("tc")).filter(|path| path.exists());
-        let files = KernelFiles { image: directory.join("linux"), init: directory.join("guest-init"), tc };
+        let files =
+            KernelFiles { image: directory.join("linux"), init: directory.join("guest-init"), tc, messages: false };
         kernels.insert(name.to_string(), files);
     }
     let result = marqueue_uml::run(&plan, seed, &kernels, &Control::default())?;

@@ -3,6 +3,10 @@
 //! A guest that waits has a request in the page: the time at which it wants to run next. The controller writes the time
 //! and how far the guest may go by itself (`free_until`), and says RUN. Requests, times and the end of a step are in
 //! the page; few messages are left.
+//!
+//! A kernel with our change (`shm_notify.patch`) needs none of them once the scenario has begun: RUN and WAIT are two
+//! counters in the page, and interrupts and kicks of its network devices are bits there. The processes wait for changes
+//! of the counters (futex).
 
 use crate::error::Fault;
 use crate::shared_memory::SharedMemory;
@@ -12,6 +16,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::time::Duration;
 
 /// The operations that a guest sends or receives here (enum um_timetravel_ops).
 pub const ACK: u32 = 0;
@@ -31,15 +36,32 @@ const FREE_UNTIL: usize = 8;
 const CURRENT_TIME: usize = 16;
 const RUNNING_ID: usize = 24;
 const MAX_CLIENTS: usize = 26;
-/// Clients follow the header: capabilities, flags, time of the request.
+/// Clients follow the header: capabilities, flags, time of the request; with our change whether the client is to do without
+/// messages, how often it was told to run, how often it waited, a bit for each ring that interrupts it, and the bit of the ring for whose kick it waits.
 const CLIENTS: usize = 4096;
 const CLIENT: usize = 128;
+const CAPABILITIES: usize = 0;
 const FLAGS: usize = 4;
 const REQUEST_TIME: usize = 8;
+const NOTIFY: usize = 24;
+const RUNS: usize = 28;
+const WAITS: usize = 32;
+const CALLS: usize = 36;
+const KICKS: usize = 40;
 /// Flag of a client: it has a request.
 const HAS_REQUEST: u32 = 1;
 /// Capability of a client: it shares the time.
 const SHARES_TIME: u32 = 1;
+/// Capability of a client: it runs, waits, kicks and is interrupted without messages.
+const NEEDS_NO_MESSAGES: u32 = 2;
+/// How long a guest is waited for before it is looked whether it has ended or sent a message.
+pub const LOOK: Duration = Duration::from_millis(100);
+
+/// The bit of a ring in the page: two rings a device, that on which it receives and that on which it sends. A guest has at
+/// most three devices, and there are bits for sixteen.
+pub fn ring_bit(device: usize, sends: bool) -> u32 {
+    1 << (2 * device + usize::from(sends))
+}
 
 /// Most guests of a run.
 pub const MOST_GUESTS: usize = 254;
@@ -116,6 +138,55 @@ impl Clock {
         let clock = Clock { page, file, log, guests };
         clock.set_up(len).map_err(|_| io::Error::other("the page of the clock is too short"))?;
         Ok(clock)
+    }
+
+    /// From its next step on a guest, which waits, sends no messages if its kernel can do without.
+    pub fn end_messages(&self, guest: usize) -> Result<(), Fault> {
+        let can = self.page.load_u32(client(guest) + CAPABILITIES)? & NEEDS_NO_MESSAGES != 0;
+        Ok(self.page.store_u32(client(guest) + NOTIFY, u32::from(can))?)
+    }
+
+    /// Will a guest that is told to run now say in the page that it waits again?
+    pub fn needs_no_message(&self, guest: usize) -> Result<bool, Fault> {
+        Ok(self.page.load_u32(client(guest) + NOTIFY)? != 0)
+    }
+
+    /// How often a guest has waited without a message.
+    pub fn waits(&self, guest: usize) -> Result<u32, Fault> {
+        Ok(self.page.load_u32(client(guest) + WAITS)?)
+    }
+
+    /// Tells a guest, which waits without a message, to run as [`Clock::release`] has said.
+    pub fn wake(&self, guest: usize) -> Result<(), Fault> {
+        let runs = client(guest) + RUNS;
+        self.page.store_u32(runs, self.page.load_u32(runs)?.wrapping_add(1))?;
+        Ok(self.page.wake(runs)?)
+    }
+
+    /// Waits until a guest has waited more often than `before`. Returns false if it has not after [`LOOK`].
+    pub fn wait_for(&self, guest: usize, before: u32) -> Result<bool, Fault> {
+        Ok(self.page.wait_while(client(guest) + WAITS, before, LOOK)?)
+    }
+
+    /// Interrupts a guest, which waits without a message, for these rings at `now`: it wants to run then.
+    pub fn interrupt(&self, guest: usize, rings: u32, now: u64) -> Result<(), Fault> {
+        let at = client(guest);
+        self.page.store_u32(at + CALLS, self.page.load_u32(at + CALLS)? | rings)?;
+        if self.request(guest)?.is_none_or(|time| now < time) {
+            self.page.store_u64(at + REQUEST_TIME, now)?;
+            self.page.store_u32(at + FLAGS, self.page.load_u32(at + FLAGS)? | HAS_REQUEST)?;
+        }
+        Ok(())
+    }
+
+    /// The rings for whose kick a guest waits; none if it waits for its next step.
+    pub fn take_kicks(&self, guest: usize) -> Result<u32, Fault> {
+        let at = client(guest) + KICKS;
+        let kicks = self.page.load_u32(at)?;
+        if kicks != 0 {
+            self.page.store_u32(at, 0)?;
+        }
+        Ok(kicks)
     }
 
     fn set_up(&self, len: usize) -> Result<(), crate::shared_memory::OutOfBounds> {
@@ -195,4 +266,66 @@ impl Clock {
 
 fn client(guest: usize) -> usize {
     CLIENTS + CLIENT * (guest + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a guest with our change does when it takes the page.
+    fn introduce(clock: &Clock, guest: usize) {
+        clock.page.store_u32(client(guest) + CAPABILITIES, SHARES_TIME | NEEDS_NO_MESSAGES).unwrap();
+    }
+
+    #[test]
+    fn a_guest_whose_kernel_cannot_do_without_goes_on_to_send_messages() {
+        let clock = Clock::new(2).unwrap();
+        introduce(&clock, 1);
+        for guest in 0..2 {
+            assert!(!clock.needs_no_message(guest).unwrap());
+            clock.end_messages(guest).unwrap();
+        }
+        assert!(!clock.needs_no_message(0).unwrap());
+        assert!(clock.needs_no_message(1).unwrap());
+    }
+
+    #[test]
+    fn an_interrupted_guest_wants_to_run_at_once_but_not_later_than_it_wanted() {
+        let clock = Clock::new(2).unwrap();
+        // It asked for no time at all.
+        clock.release(0, 0, 0).unwrap();
+        clock.interrupt(0, ring_bit(0, false), 50).unwrap();
+        assert_eq!(clock.request(0).unwrap(), Some(50));
+        clock.interrupt(0, ring_bit(1, true), 70).unwrap();
+        assert_eq!(clock.request(0).unwrap(), Some(50));
+        assert_eq!(clock.page.load_u32(client(0) + CALLS).unwrap(), 0b1001);
+        // The other asked for time 0 and is not touched.
+        assert_eq!(clock.first_request().unwrap(), Some((0, 1)));
+    }
+
+    #[test]
+    fn both_wait_for_counters_that_the_other_changes() {
+        let clock = Clock::new(1).unwrap();
+        introduce(&clock, 0);
+        clock.end_messages(0).unwrap();
+        assert!(!clock.wait_for(0, 0).unwrap(), "no guest has waited");
+        let (runs, waits, kicks) = (client(0) + RUNS, client(0) + WAITS, client(0) + KICKS);
+        let page = SharedMemory::map(clock.file.as_fd(), 0, clock.page.len()).unwrap();
+        let guest = std::thread::spawn(move || {
+            // It is told to run, kicks, goes on, and waits.
+            for (step, kick) in [(0, ring_bit(0, true)), (1, 0)] {
+                while !page.wait_while(runs, step, LOOK).unwrap() {}
+                page.store_u32(kicks, kick).unwrap();
+                page.store_u32(waits, step + 1).unwrap();
+                page.wake(waits).unwrap();
+            }
+        });
+        for (before, kick) in [(0, ring_bit(0, true)), (1, 0)] {
+            clock.wake(0).unwrap();
+            while !clock.wait_for(0, before).unwrap() {}
+            assert_eq!(clock.take_kicks(0).unwrap(), kick);
+            assert_eq!(clock.take_kicks(0).unwrap(), 0);
+        }
+        guest.join().unwrap();
+    }
 }

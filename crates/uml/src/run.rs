@@ -39,6 +39,9 @@ pub struct KernelFiles {
     pub init: PathBuf,
     /// tc, if the plans of its guests need it.
     pub tc: Option<PathBuf>,
+    /// Whether its guests send messages in the scenario too, though the kernel may have our change (`shm_notify.patch`).
+    /// Results are the same; a run takes twice as long.
+    pub messages: bool,
 }
 
 /// Checks what a plan asks of kernels.
@@ -89,6 +92,8 @@ struct Machines {
     clock: Clock,
     network: GuestNetwork,
     names: Vec<String>,
+    /// For each guest, whether it goes on to send messages.
+    messages: Vec<bool>,
     for_guests: Vec<ForGuest>,
     end: Time,
     _directory: PrivateDirectory,
@@ -112,11 +117,14 @@ impl Machines {
         }
         let directory = PrivateDirectory::new().map_err(|e| system("directory for the guests", e))?;
         let clock = Clock::new(hosts.guests.len()).map_err(|e| system("clock of the guests", e))?;
+        let messages =
+            hosts.guests.iter().map(|guest| kernels.get(&guest.kernel).is_some_and(|kernel| kernel.messages));
+        let messages = messages.collect();
         let names = hosts.guests.iter().map(|guest| guest.name.clone()).collect();
         let guests = start_guests(&hosts.guests, seed, kernels, directory.path())?;
         let end = plan.duration;
         let network = GuestNetwork::new(run, hosts, routers, flows, end);
-        Ok(Machines { guests, clock, network, names, for_guests: Vec::new(), end, _directory: directory })
+        Ok(Machines { guests, clock, network, names, messages, for_guests: Vec::new(), end, _directory: directory })
     }
 
     /// Advances everything by some steps. Returns whether the run has ended.
@@ -168,6 +176,9 @@ impl Machines {
 
     fn run_guest(&mut self, guest: usize, at: u64) -> Result<(), Error> {
         let mut step = || {
+            if at >= ORIGIN && !self.messages[guest] {
+                self.clock.end_messages(guest)?;
+            }
             let others = self.clock.first_request_beside(guest)?;
             let free_until = others.min(self.network.next_event());
             self.guests[guest].run(&self.clock, at, free_until, &mut self.network)

@@ -5,11 +5,14 @@
 //! nothing depends on it staying the same between two reads.
 #![allow(unsafe_code, reason = "a mapping of a file, and copies from and to it, have no safe form")]
 
+use rustix::io::Errno;
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
+use rustix::thread::futex;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
 
 /// An access beyond the mapping, or to an unaligned number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +131,32 @@ impl SharedMemory {
         // SAFETY: as in `load_u16`.
         unsafe { AtomicU32::from_ptr(to.cast()) }.store(value, Ordering::SeqCst);
         Ok(())
+    }
+
+    /// Wakes a process that waits for a change of the 32-bit number at `at` (a futex).
+    pub fn wake(&self, at: usize) -> Result<(), OutOfBounds> {
+        let word = self.address(at, 4, 4)?;
+        // SAFETY: as in `load_u16`; an atomic number may change at any time.
+        let word = unsafe { AtomicU32::from_ptr(word.cast()) };
+        // No one waits, or one process was woken: the word itself says what has happened.
+        let _ = futex::wake(word, futex::Flags::empty(), 1);
+        Ok(())
+    }
+
+    /// Waits while the 32-bit number at `at` is `value` (a futex). Returns false if it still is after `patience`.
+    pub fn wait_while(&self, at: usize, value: u32, patience: Duration) -> Result<bool, OutOfBounds> {
+        let address = self.address(at, 4, 4)?;
+        // SAFETY: as in `wake`.
+        let word = unsafe { AtomicU32::from_ptr(address.cast()) };
+        let limit = futex::Timespec { tv_sec: patience.as_secs() as i64, tv_nsec: i64::from(patience.subsec_nanos()) };
+        while word.load(Ordering::SeqCst) == value {
+            match futex::wait(word, futex::Flags::empty(), value, Some(&limit)) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR) => {}
+                // Another error than that of time would come again at once.
+                Err(_) => return Ok(word.load(Ordering::SeqCst) != value),
+            }
+        }
+        Ok(true)
     }
 
     /// A 64-bit number.

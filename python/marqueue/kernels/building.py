@@ -134,8 +134,9 @@ def _release(recipe: Recipe, work: Path, told: Told) -> tuple[Path, dict[str, An
     package = Apt(work / "apt", release.suites).package(release.package, work)
     told.say(f"Unpacking {package.name}.")
     tree = unpack_kernel(package, release.package, work)
-    patches.apply(tree, tree, list(recipe.patches), recipe.tick)
+    notifies = patches.apply(tree, tree, list(recipe.patches), recipe.tick)
     return tree, {
+        "notifies": notifies,
         "release": recipe.release,
         "tree": None,
         "package": package.name,
@@ -149,11 +150,21 @@ def _own_tree(recipe: Recipe, work: Path, told: Told) -> tuple[Path, dict[str, A
     told.say(f"Copying what has changed in {recipe.tree}.")
     tree = work / "tree"
     tree.mkdir(exist_ok=True)
-    replaced = {patches.SEED_FILE, patches.TICK_FILE}
-    replaced = replaced.union(*(patches.touched(each) for each in recipe.patches))
-    content = copy_tree(recipe.tree, tree, work / "index.json", frozenset(replaced))
-    patches.apply(recipe.tree, tree, list(recipe.patches), recipe.tick)
-    return tree, {"release": None, "tree": str(recipe.tree), "package": None, "checksum": content}
+    replaced = patches.replaced(list(recipe.patches))
+    content = copy_tree(recipe.tree, tree, work / "index.json", replaced)
+    notifies = patches.apply(recipe.tree, tree, list(recipe.patches), recipe.tick)
+    if not notifies:
+        told.say(
+            f"{patches.NOTIFY.name} does not fit this source: runs will take twice as long, "
+            "with the same results."
+        )
+    return tree, {
+        "release": None,
+        "tree": str(recipe.tree),
+        "package": None,
+        "checksum": content,
+        "notifies": notifies,
+    }
 
 
 @contextmanager

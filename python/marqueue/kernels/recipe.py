@@ -9,7 +9,7 @@ from typing import Any
 from marqueue.errors import MarqueueError
 from marqueue.kernels.cache import FORMAT, Kernel
 from marqueue.kernels.commands import COMPILER, call
-from marqueue.kernels.patches import DATA, SEED
+from marqueue.kernels.patches import DATA, NOTIFY, SEED
 
 FRAGMENT = DATA / "linux" / "kernel.config"
 GUEST = DATA / "guest"
@@ -40,7 +40,7 @@ class Recipe:
             "hz": self.tick,
             "compiler": compiler(),
             "fragments": [checksum(each) for each in (FRAGMENT, *self.configs)],
-            "patches": [checksum(each) for each in (SEED, *self.patches)],
+            "patches": [checksum(each) for each in (SEED, NOTIFY, *self.patches)],
         }
 
     def is_of(self, kernel: Kernel) -> bool:

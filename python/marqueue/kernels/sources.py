@@ -83,6 +83,8 @@ def _files(tree: Path) -> Iterator[str]:
     for path in _known_to_git(tree) or _there(tree):
         parts = path.split("/")
         other = parts[0] == "arch" and len(parts) > 2 and parts[1] not in ARCHITECTURES
+        # crypto/Kconfig reads those of all architectures.
+        other = other and not parts[-1].startswith("Kconfig")
         manual = parts[0] == "Documentation" and not parts[-1].startswith(("Kconfig", "Makefile"))
         tests = parts[:2] == ["tools", "testing"]
         if not (other or manual or tests) and os.path.lexists(tree / path):
