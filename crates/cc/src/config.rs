@@ -187,7 +187,7 @@ marqueue_core::params! {
         /// acknowledged at once.
         delayed_ack: f64 { unit: Seconds, range: 0.0 => 0.5, default: 0.1, source: "RFC 5681, 4.2" },
         /// Acknowledge at once, as Linux, the first segments, those that let the receive window grow, those after a pause, a
-        /// mark or a segment that came twice, and the end of what the application has written.
+        /// mark or a segment that came twice, and the end of a burst or of what the application has written.
         quick_acks: bool { default: false, source: "Linux, tcp_event_data_recv, tcp_grow_window, tcp_rcv_space_adjust" },
     }
 }

@@ -3,7 +3,8 @@
 //!
 //! Submodules extend it: `loss` (the reaction to losses), `ecn` (the reaction to ECN), `timing` (round-trip times and the
 //! timer), `application` (applications that write in pieces), `window_validation` (windows that are not used),
-//! `slow_start` (the end of the first slow start), `pacing` (when segments leave), `model` (laws that are a model of the path).
+//! `slow_start` (the end of the first slow start), `pacing` (when segments leave), `bursts` (PSH), `model` (laws that are a model
+//! of the path).
 
 use crate::accecn::SenderCounters;
 use crate::algo::AnyWindowLaw;
@@ -17,6 +18,7 @@ use crate::window_law::{AckedSegments, Window};
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
+mod bursts;
 mod ecn;
 mod loss;
 mod model;

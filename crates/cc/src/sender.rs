@@ -31,9 +31,11 @@ impl Sender {
 
     /// The application writes the next `n` segments.
     pub fn write(&mut self, config: &Config, now: Time, n: u32, out: &mut Vec<Segment>) {
+        let before = out.len();
         let mut tx = SendContext { now, config, out };
         self.core.write(&tx, n);
         self.repair.on_data(&mut self.core, &mut tx);
+        self.core.mark_bursts(config, &mut out[before..]);
     }
 
     /// Opens the connection: sends the SYN, or data if the connection starts established.
@@ -50,6 +52,12 @@ impl Sender {
 
     /// An acknowledgement arrives.
     pub fn on_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
+        let before = out.len();
+        self.read_ack(config, now, ack, out);
+        self.core.mark_bursts(config, &mut out[before..]);
+    }
+
+    fn read_ack(&mut self, config: &Config, now: Time, ack: &Ack<'_>, out: &mut Vec<Segment>) {
         // RFC 9293, 3.10.7.3 and 3.10.7.4: an acknowledgement that covers not even the SYN is ignored. One that
         // covers what was never sent would be answered; no receiver here sends one, and it is ignored too.
         if ack.ack < 1 || ack.ack > self.core.max {

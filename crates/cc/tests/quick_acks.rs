@@ -111,18 +111,18 @@ fn marks_and_the_end_of_a_write_ask_for_an_answer() {
 }
 
 #[test]
-fn a_sender_marks_the_end_of_what_was_written() {
+fn a_sender_marks_the_end_of_a_burst_and_of_what_was_written() {
     let pushed = |lead: &Lead| {
         let with = |s: &&marqueue_cc::Segment| s.flags.has(Flags::PSH);
         lead.sent.iter().filter(with).map(|s| s.seq).collect::<Vec<_>>()
     };
     let mut lead = Lead::open(config_of("linux", &[], &[], &[]), Some(5));
-    assert_eq!(pushed(&lead), [5]);
+    assert_eq!(pushed(&lead), [2, 4, 5]);
     lead = Lead::unwritten(config_of("linux", &[], &[], &[]), Some(5));
     lead.write(2);
     assert_eq!(pushed(&lead), [2]);
     lead.write(9);
-    assert_eq!(pushed(&lead), [5]);
+    assert_eq!(pushed(&lead), [4, 5]);
     lead = Lead::open(config_of("rfc", &[], &[], &[]), Some(5));
     assert!(pushed(&lead).is_empty());
 }

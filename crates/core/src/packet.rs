@@ -50,7 +50,7 @@ impl Flags {
     pub const AE: Flags = Flags(128);
     /// Its sender and its receiver are outside the simulator, where its frame is stored.
     pub const EXTERNAL: Flags = Flags(256);
-    /// PSH: the end of what the application has written so far.
+    /// PSH: the end of what the application has written so far, or of a burst.
     pub const PSH: Flags = Flags(512);
 
     /// Are all bits of `other` set?

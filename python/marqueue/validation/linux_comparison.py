@@ -30,7 +30,7 @@ from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
 QUICK = ("cubic, droptail", "reno, codel ecn", "40 packets, droptail")
 """The cases of the quick form."""
-PACKET_COST = 1.4e-4
+PACKET_COST = 7e-5
 """CPU time of a packet of a kernel's flow, s."""
 TIMES = 0.3, 0.5, 1.0, 4.0
 """When windows are compared, s: in slow start, after it, and in congestion avoidance."""
