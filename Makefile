@@ -184,7 +184,7 @@ test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
 	cargo test -p marqueue-bpf --locked --test unavailable
 
-# Ten million in all: through the five programs for the kernel, and through links with three AQMs.
+# Ten million in all: through the programs for the kernel, and through links with three AQMs.
 FRAMES ?= 1250000
 frames: $(EXTENSION) $(INSTALLED) ## Random and mutated frames through links and programs for the kernel (root; minutes)
 	$(if $(KERNEL),MARQUEUE_FRAMES=$(FRAMES) cargo test --release --locked -p marqueue-bpf --features marqueue-bpf/kernel --test frames)

@@ -420,6 +420,7 @@ def kernel_check(policy: str, *, rate: int | None, packet: int, buffer: int) -> 
 def kernel_attach(
     device: str,
     netns: str | PathLike[str] | None,
+    hook: str,
     policy: str,
     *,
     rate: int | None,
@@ -427,16 +428,18 @@ def kernel_attach(
     buffer: int,
     signal: str,
 ) -> bool:
-    """Put an AQM at a device's egress, or tell it the new law; was it not there?
+    """Put an AQM at a device's egress or ingress, or tell it the new law; was it not there?
 
     Arguments as for :func:`kernel_check`; ``netns`` is the file of a network namespace. Raises
     KernelError.
     """
 
-def kernel_detach(device: str, netns: str | PathLike[str] | None) -> bool:
+def kernel_detach(device: str, netns: str | PathLike[str] | None, hook: str) -> bool:
     """Remove it; was it there? Raises KernelError."""
 
-def kernel_stats(device: str, netns: str | PathLike[str] | None) -> dict[str, Any] | None:
+def kernel_stats(
+    device: str, netns: str | PathLike[str] | None, hook: str
+) -> dict[str, Any] | None:
     """What the AQM was told and has done at a device (crates/bpf, Stats); None if none is there.
     Raises KernelError."""
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// AVQ at tc's egress hook, in front of whatever shapes the device.
+// AVQ at a hook of tc: at egress in front of whatever shapes the device, or at ingress.
 //
 // Kunniyur and Srikant, "An Adaptive Virtual Queue (AVQ) Algorithm for Active Queue Management",
 // IEEE/ACM ToN 12(2), 2004, section II, as crates/aqm/src/algo/avq.rs has it, in integers:
@@ -31,7 +31,7 @@ struct state {
 	__u64 last;             // s: when the last packet that counted arrived, ns
 };
 
-#include "egress.h"
+#include "tc_hook.h"
 
 // VQ <- max(VQ - C~ (t - s), 0)
 static __always_inline void drain(struct state *q, __u64 now)
@@ -102,4 +102,5 @@ static __always_inline enum fate decide(struct state *q, const struct law *law, 
 	return fits ? FATE_PASS : FATE_SIGNAL;
 }
 
+INGRESS_PROGRAM(avq)
 PROGRAMS(avq, NO_QUEUE);

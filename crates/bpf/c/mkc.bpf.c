@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 //
-// MKC's router at tc's egress hook: the price of the link in the headers of packets.
+// MKC's router at a hook of tc, egress or ingress: the price of the link in the headers of packets.
 //
 // Zhang, Kang and Loguinov, "Delayed stability and performance of distributed congestion control", SIGCOMM 2004,
 // section 6.2, as crates/aqm/src/algo/mkc.rs has it, in integers: crates/bpf/src/mkc.rs says which, and
@@ -25,7 +25,7 @@ struct state {
 	__u64 p;     // IEEE 754, single precision
 };
 
-#include "egress.h"
+#include "tc_hook.h"
 #include "kernel_packet.h"
 
 #include <linux/in.h>
@@ -165,7 +165,7 @@ static __always_inline int write_price(struct __sk_buff *skb, const struct price
 	return !bpf_skb_store_bytes(skb, at, ours, sizeof(*ours), 0);
 }
 
-static __always_inline int arrive_with_price(struct __sk_buff *skb, __u64 now)
+static __always_inline int arrive_with_price(struct __sk_buff *skb, enum hook hook, __u64 now)
 {
 	struct maps maps;
 	struct arrival packet;
@@ -174,7 +174,7 @@ static __always_inline int arrive_with_price(struct __sk_buff *skb, __u64 now)
 
 	if (!find(&maps))
 		return TC_ACT_UNSPEC;
-	packet = count_arrival(skb, &maps);
+	packet = count_arrival(skb, &maps, hook);
 	packet.now = now;
 	bpf_spin_lock(&maps.state->lock);
 	decide(maps.state, &maps.setup->law, &packet);
@@ -195,13 +195,19 @@ static __always_inline int arrive_with_price(struct __sk_buff *skb, __u64 now)
 SEC("tc")
 int mkc_egress(struct __sk_buff *skb)
 {
-	return arrive_with_price(skb, bpf_ktime_get_ns());
+	return arrive_with_price(skb, EGRESS, bpf_ktime_get_ns());
+}
+
+SEC("tc")
+int mkc_ingress(struct __sk_buff *skb)
+{
+	return arrive_with_price(skb, INGRESS, bpf_ktime_get_ns());
 }
 
 SEC("tc")
 int mkc_at(struct __sk_buff *skb)
 {
-	return arrive_with_price(skb, skb->tstamp);
+	return arrive_with_price(skb, EGRESS, skb->tstamp);
 }
 
 char _license[] SEC("license") = "Dual MIT/GPL";

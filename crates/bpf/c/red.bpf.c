@@ -34,7 +34,7 @@ struct state {
 	__u64 behind; // bytes in the queue after it
 };
 
-#include "egress.h"
+#include "tc_hook.h"
 #include "kernel_packet.h"
 
 // avg <- (1 - w_q)^m avg, m the packets that could have been sent since the queue was empty.

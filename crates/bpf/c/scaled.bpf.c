@@ -23,7 +23,7 @@ struct state {
 	__u64 queue; // packets that the last packet found
 };
 
-#include "egress.h"
+#include "tc_hook.h"
 #include "kernel_packet.h"
 
 static __always_inline enum fate decide(struct state *q, const struct law *law, const struct arrival *packet)

@@ -1,10 +1,11 @@
-//! An AQM at the egress of a network device: attach, update, query, detach. It stays attached when the process ends.
+//! An AQM at the egress or the ingress of a network device: attach, update, query, detach. It stays attached when the
+//! process ends.
 //!
-//! Program and maps are pinned in a folder that is named by the network namespace and the index of the device. The
-//! filter is identified by its priority and handle at the egress hook of clsact.
+//! Program and maps are pinned in a folder that is named by the network namespace, the index of the device and the hook.
+//! The filter is identified by its priority and handle at that hook of clsact.
 
 use crate::algorithm::{needs_queue, Law};
-use crate::interface::{Error, Setup, Stats};
+use crate::interface::{Error, Hook, Setup, Stats};
 use crate::requirements::{self, libbpf_error};
 use crate::{program, tc_hooks};
 use libbpf_rs::{ErrorKind, MapCore, MapHandle, Program, TcHook, TcHookBuilder, TC_EGRESS, TC_INGRESS};
@@ -28,32 +29,38 @@ const MAPS: [&str; 3] = ["setup", "state", "counters"];
 /// Root qdiscs that hold no packets, or whose count is computed only when it is asked for.
 const COUNTLESS: [&str; 6] = ["none", "noqueue", "mq", "mqprio", "taprio", "pfifo_fast"];
 
-/// A device in the network namespace of this thread.
+/// A hook of a device in the network namespace of this thread.
 struct Device {
     name: String,
     index: i32,
+    hook: Hook,
     pins: PathBuf,
     /// An open file descriptor, which looking up a hook needs.
     socket: OwnedFd,
 }
 
 impl Device {
-    fn find(name: &str) -> Result<Device, Error> {
+    fn find(name: &str, hook: Hook) -> Result<Device, Error> {
         requirements::check()?;
         let unknown = |error| Error(format!("got device \"{name}\", expected one of this network namespace ({error})"));
         let socket = socket(AddressFamily::INET, SocketType::DGRAM, None).map_err(unknown)?;
         let index = name_to_index(&socket, name).map_err(unknown)?;
-        let pins = requirements::bpffs()?.join("marqueue").join(format!("{}-{index}", requirements::namespace()?));
-        Ok(Device { name: name.into(), index: index as i32, pins, socket })
+        let folder = format!("{}-{index}-{}", requirements::namespace()?, hook.name());
+        let pins = requirements::bpffs()?.join("marqueue").join(folder);
+        Ok(Device { name: name.into(), index: index as i32, hook, pins, socket })
     }
 
-    fn hook(&self, program: BorrowedFd<'_>) -> TcHook {
-        TcHookBuilder::new(program).ifindex(self.index).priority(PRIORITY).handle(HANDLE).replace(true).hook(TC_EGRESS)
+    fn tc_hook(&self, program: BorrowedFd<'_>) -> TcHook {
+        let point = match self.hook {
+            Hook::Egress => TC_EGRESS,
+            Hook::Ingress => TC_INGRESS,
+        };
+        TcHookBuilder::new(program).ifindex(self.index).priority(PRIORITY).handle(HANDLE).replace(true).hook(point)
     }
 
     /// The id of the program of the attached filter.
     fn filter(&self) -> Result<Option<u32>, Error> {
-        match self.hook(self.socket.as_fd()).query() {
+        match self.tc_hook(self.socket.as_fd()).query() {
             Ok(id) => Ok(Some(id)),
             // No filter, or no hook.
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::InvalidInput) => Ok(None),
@@ -103,10 +110,9 @@ impl Device {
         let pinned = self.pins.parent().and_then(|folder| fs::read_dir(folder).ok());
         for entry in pinned.into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let of = name.to_str().and_then(|name| name.split_once('-'));
-            let Some((Ok(owner), Ok(index))) = of.map(|(owner, index)| (owner.parse::<u64>(), index.parse())) else {
-                continue;
-            };
+            let mut parts = name.to_str().unwrap_or_default().split('-');
+            let (owner, index) = (parts.next().map(str::parse::<u64>), parts.next().map(str::parse));
+            let (Some(Ok(owner)), Some(Ok(index))) = (owner, index) else { continue };
             if owner == namespace && index_to_name(&self.socket, index).is_err() {
                 // If this fails, the next sweep tries again.
                 let _ = fs::remove_dir_all(entry.path());
@@ -114,8 +120,15 @@ impl Device {
         }
     }
 
-    /// Returns an error if the root qdisc keeps no count of what it holds.
+    /// Returns an error if packets pass no queue at this hook that keeps a count of what it holds.
     fn check_queue(&self, aqm: &str) -> Result<(), Error> {
+        if self.hook == Hook::Ingress {
+            return Err(Error(format!(
+                "{}: got {aqm} at ingress, expected an AQM that goes by arrivals alone (avq or mkc): packets that arrive \
+                 have no queue whose length {aqm} could go by",
+                self.name
+            )));
+        }
         let root = tc_hooks::root_qdisc(self.index)?.unwrap_or_else(|| "none".into());
         if COUNTLESS.contains(&root.as_str()) {
             return Err(Error(format!(
@@ -128,10 +141,10 @@ impl Device {
     }
 
     fn start(&self, setup: &Setup) -> Result<(), Error> {
-        let name = format!("{}_egress", setup.law.name());
+        let name = format!("{}_{}", setup.law.name(), self.hook.name());
         let mut object = program::load(&name, setup)?;
         self.pin(&mut object, name.as_ref())?;
-        let mut hook = self.hook(program::program(&object, &name).as_fd());
+        let mut hook = self.tc_hook(program::program(&object, &name).as_fd());
         let explain = |error| libbpf_error("clsact", &error);
         hook.create().map_err(explain)?;
         hook.attach().map_err(explain)?;
@@ -140,7 +153,7 @@ impl Device {
 
     /// Removes the filter and the pins. `clsact`: also remove the hook if no other filter uses it.
     fn clear(&self, clsact: bool) -> Result<(), Error> {
-        let mut hook = self.hook(self.socket.as_fd());
+        let mut hook = self.tc_hook(self.socket.as_fd());
         if self.filter()?.is_some() {
             hook.detach().map_err(|error| libbpf_error("clsact", &error))?;
         }
@@ -151,22 +164,24 @@ impl Device {
     }
 }
 
-/// Attaches an AQM at the egress of a device. If it is attached already, updates its parameters and keeps its state and
+/// Attaches an AQM at a hook of a device. If it is attached already, updates its parameters and keeps its state and
 /// counters; another one is replaced. Returns true if it was not attached before.
 ///
 /// # Errors
-/// If there is no such device or namespace, its root qdisc has no queue that the AQM could go by, or the kernel refuses
-/// the operation.
-pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> Result<bool, Error> {
+/// If there is no such device or namespace, the AQM goes by a queue and the device's root qdisc has none, or packets do
+/// not pass one at this hook, or the kernel refuses the operation.
+pub fn attach(netns: Option<&Path>, device: &str, hook: Hook, law: Law, signal: Signal) -> Result<bool, Error> {
     requirements::in_namespace(netns, || {
-        let device = Device::find(device)?;
+        let other = Device::find(device, hook.other())?;
+        let device = Device::find(device, hook)?;
         device.sweep(requirements::namespace()?);
         if needs_queue(law.name()) {
             device.check_queue(law.name())?;
         }
         let before = device.setup();
-        // The pins of a killed attach still record whether it created the hook.
-        let clsact = !tc_hooks::has_clsact(device.index)? || before.as_ref().is_some_and(|setup| setup.clsact);
+        // The pins of a killed attach still record whether it created clsact; those of the other hook, whether that did.
+        let created = |setup: Option<Setup>| setup.is_some_and(|setup| setup.clsact);
+        let clsact = !tc_hooks::has_clsact(device.index)? || created(before.clone()) || created(other.setup());
         let same = before.is_some_and(|setup| setup.law.name() == law.name());
         let setup = Setup { law, signal, clsact };
         if same && device.filter()?.is_some_and(|id| device.is_pinned(id)) {
@@ -182,26 +197,26 @@ pub fn attach(netns: Option<&Path>, device: &str, law: Law, signal: Signal) -> R
     })
 }
 
-/// Removes everything that [`attach`] created. Returns false if nothing was attached.
+/// Removes everything that [`attach`] created at this hook. Returns false if nothing was attached.
 ///
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
-pub fn detach(netns: Option<&Path>, device: &str) -> Result<bool, Error> {
+pub fn detach(netns: Option<&Path>, device: &str, hook: Hook) -> Result<bool, Error> {
     requirements::in_namespace(netns, || {
-        let device = Device::find(device)?;
+        let device = Device::find(device, hook)?;
         let there = device.filter()?.is_some() || device.pins.exists();
         device.clear(device.setup().is_some_and(|setup| setup.clsact))?;
         Ok(there)
     })
 }
 
-/// State and counters of the AQM at a device; `None` if none is attached.
+/// State and counters of the AQM at a hook; `None` if none is attached.
 ///
 /// # Errors
 /// If there is no such device or namespace, or the kernel refuses the operation.
-pub fn stats(netns: Option<&Path>, device: &str) -> Result<Option<Stats>, Error> {
+pub fn stats(netns: Option<&Path>, device: &str, hook: Hook) -> Result<Option<Stats>, Error> {
     requirements::in_namespace(netns, || {
-        let device = Device::find(device)?;
+        let device = Device::find(device, hook)?;
         let (Some(id), Some(setup)) = (device.filter()?, device.setup()) else { return Ok(None) };
         if !device.is_pinned(id) {
             return Ok(None);

@@ -4,7 +4,7 @@ use crate::algorithm::{Law, State};
 use marqueue_aqm::Signal;
 use std::fmt;
 
-/// Settings of a program: its map `setup` (`c/egress.h`).
+/// Settings of a program: its map `setup` (`c/tc_hook.h`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setup {
     /// Parameters of the AQM.
@@ -32,6 +32,33 @@ pub struct Counters {
     pub unmarked: u64,
     /// Socket buffers that hold several segments. Either all packets of one are marked or none.
     pub segmented: u64,
+}
+
+/// Where packets of a device meet an AQM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hook {
+    /// Those that it is about to send, in front of its root qdisc.
+    Egress,
+    /// Those that it has received, before they are delivered or forwarded.
+    Ingress,
+}
+
+impl Hook {
+    /// Its name, as in the names of programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Hook::Egress => "egress",
+            Hook::Ingress => "ingress",
+        }
+    }
+
+    /// The other one.
+    pub fn other(self) -> Hook {
+        match self {
+            Hook::Egress => Hook::Ingress,
+            Hook::Ingress => Hook::Egress,
+        }
+    }
 }
 
 /// The answer of `device::stats`.

@@ -30,6 +30,6 @@ mod unavailable;
 #[cfg(not(programs))]
 pub use unavailable::{dctcp, device, missing};
 
-pub use interface::{Counters, Error, Setup, Stats};
+pub use interface::{Counters, Error, Hook, Setup, Stats};
 #[cfg(programs)]
 pub use requirements::missing;

@@ -17,7 +17,7 @@ pub fn missing() -> Option<String> {
 pub mod device {
     use super::MESSAGE;
     use crate::algorithm::Law;
-    use crate::interface::{Error, Stats};
+    use crate::interface::{Error, Hook, Stats};
     use marqueue_aqm::Signal;
     use std::path::Path;
 
@@ -25,7 +25,7 @@ pub mod device {
     ///
     /// # Errors
     /// Always.
-    pub fn attach(_: Option<&Path>, _: &str, _: Law, _: Signal) -> Result<bool, Error> {
+    pub fn attach(_: Option<&Path>, _: &str, _: Hook, _: Law, _: Signal) -> Result<bool, Error> {
         Err(Error(MESSAGE.into()))
     }
 
@@ -33,7 +33,7 @@ pub mod device {
     ///
     /// # Errors
     /// Always.
-    pub fn detach(_: Option<&Path>, _: &str) -> Result<bool, Error> {
+    pub fn detach(_: Option<&Path>, _: &str, _: Hook) -> Result<bool, Error> {
         Err(Error(MESSAGE.into()))
     }
 
@@ -41,7 +41,7 @@ pub mod device {
     ///
     /// # Errors
     /// Always.
-    pub fn stats(_: Option<&Path>, _: &str) -> Result<Option<Stats>, Error> {
+    pub fn stats(_: Option<&Path>, _: &str, _: Hook) -> Result<Option<Stats>, Error> {
         Err(Error(MESSAGE.into()))
     }
 }

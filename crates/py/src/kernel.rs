@@ -2,7 +2,7 @@
 
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper, NAMES};
-use marqueue_bpf::{dctcp, device, Stats};
+use marqueue_bpf::{dctcp, device, Hook, Stats};
 use marqueue_core::params::PolicySpec;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -31,14 +31,16 @@ pub fn kernel_check(policy: &str, rate: Option<u64>, packet: u64, buffer: u64) -
     read(policy, Shaper { rate, packet, buffer }).map(drop)
 }
 
-/// Attaches an AQM at the egress of a device, or updates its parameters. Returns true if it was not attached before.
+/// Attaches an AQM at the egress or the ingress of a device, or updates its parameters. Returns true if it was not attached
+/// before.
 #[pyfunction]
-#[pyo3(signature = (device, netns, policy, *, rate, packet, buffer, signal))]
+#[pyo3(signature = (device, netns, hook, policy, *, rate, packet, buffer, signal))]
 #[allow(clippy::too_many_arguments)] // Named in Python.
 pub fn kernel_attach(
     py: Python<'_>,
     device: &str,
     netns: Option<PathBuf>,
+    hook: &str,
     policy: &str,
     rate: Option<u64>,
     packet: u64,
@@ -46,14 +48,15 @@ pub fn kernel_attach(
     signal: &str,
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
-    let law = read(policy, Shaper { rate, packet, buffer })?;
-    py.detach(|| device::attach(netns.as_deref(), device, law, signal)).map_err(refused)
+    let (law, at) = (read(policy, Shaper { rate, packet, buffer })?, read_hook(hook)?);
+    py.detach(|| device::attach(netns.as_deref(), device, at, law, signal)).map_err(refused)
 }
 
 /// Detaches the AQM. Returns whether one was attached.
 #[pyfunction]
-pub fn kernel_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>) -> PyResult<bool> {
-    py.detach(|| device::detach(netns.as_deref(), device)).map_err(refused)
+pub fn kernel_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>, hook: &str) -> PyResult<bool> {
+    let at = read_hook(hook)?;
+    py.detach(|| device::detach(netns.as_deref(), device, at)).map_err(refused)
 }
 
 /// Settings, state and counters of the AQM; `None` if none is attached.
@@ -62,9 +65,16 @@ pub fn kernel_stats<'py>(
     py: Python<'py>,
     device: &str,
     netns: Option<PathBuf>,
+    hook: &str,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
-    let stats = py.detach(|| device::stats(netns.as_deref(), device)).map_err(refused)?;
+    let at = read_hook(hook)?;
+    let stats = py.detach(|| device::stats(netns.as_deref(), device, at)).map_err(refused)?;
     stats.map(|stats| as_dict(py, &stats)).transpose()
+}
+
+fn read_hook(name: &str) -> PyResult<Hook> {
+    let found = [Hook::Egress, Hook::Ingress].into_iter().find(|hook| hook.name() == name);
+    found.ok_or_else(|| refused(format!("hook: got \"{name}\", expected egress or ingress")))
 }
 
 fn read(policy: &str, shaper: Shaper) -> PyResult<Law> {

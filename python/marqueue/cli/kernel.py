@@ -1,5 +1,5 @@
-"""``marqueue attach``, ``detach`` and ``stats``: AQMs inside the kernel, at the egress of a
-device."""
+"""``marqueue attach``, ``detach`` and ``stats``: AQMs inside the kernel, at the egress or the
+ingress of a device."""
 
 import os
 import signal as signals
@@ -14,7 +14,7 @@ from marqueue.cli import options
 from marqueue.cli.aqm_option import aqm_table
 from marqueue.cli.console import output, print_json, say, table
 from marqueue.cli.metrics_option import metrics_address
-from marqueue.errors import MarqueueError, RunError, show
+from marqueue.errors import MarqueueError, RunError, one_of, show
 from marqueue.live import kernel
 from marqueue.programs.registry import is_program
 
@@ -26,6 +26,24 @@ Netns = Annotated[
         metavar="NAME",
         help="The network namespace of the device: a name as for ip-netns, or a file.",
         show_default=False,
+    ),
+]
+
+
+def _hook(name: str) -> str:
+    if name not in kernel.HOOKS:
+        raise MarqueueError(f"--hook: got {show(name)}, expected {one_of(kernel.HOOKS)}")
+    return name
+
+
+Hook = Annotated[
+    str,
+    typer.Option(
+        "--hook",
+        callback=_hook,
+        metavar="NAME",
+        help="egress: packets that the device is about to send; ingress: packets that it has "
+        "received, before they are delivered or forwarded (avq and mkc).",
     ),
 ]
 
@@ -86,14 +104,17 @@ def attach(
         ),
     ] = "ecn",
     netns: Netns = None,
+    hook: Hook = "egress",
 ) -> None:
-    """Attach an AQM to the egress of a device, in front of its shaper (needs root).
+    """Attach an AQM to a device, at its egress in front of its shaper, or at its ingress (needs
+    root).
 
     The program marks or drops packets before they enter the queue of the device, so that the queue
-    stays short; --rate is the rate of the shaper there. red, pi and scaled go by the queue of the
-    device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the price
-    of the link into packets that have a header for it. The program stays until detach. Attach again
-    to change values; counters continue.
+    stays short; --rate is the rate of the shaper there. At ingress avq and mkc see what the device
+    has received; --rate is the rate to which avq is to hold it. red, pi and scaled go by the queue
+    of the device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the
+    price of the link into packets that have a header for it. The program stays until detach. Attach
+    again to change values; counters continue.
 
     [bold]Example[/bold]
 
@@ -102,6 +123,8 @@ def attach(
     marqueue attach eth0 --aqm avq --rate '100 Mbit/s' --gamma 0.98
 
     marqueue attach eth0 --aqm 'pi:q_ref=20 packets'
+
+    marqueue attach eth0 --hook ingress --rate '200 Mbit/s'
     """
     if is_program(aqm):
         expected = "expected an AQM of the engine: the kernel runs no Python"
@@ -111,8 +134,8 @@ def attach(
         if value is not None:
             table[name] = value
     read = kernel.Aqm.read(table, rate, buffer, signal)
-    if kernel.attach(device, read, netns):
-        say(f"{read.name} is attached to {device}, at tc's egress hook{_goes_by(read)}.")
+    if kernel.attach(device, read, netns, hook):
+        say(f"{read.name} is attached to {device}, at tc's {hook} hook{_goes_by(read)}.")
     else:
         say(f"{read.name} was attached to {device} already; it has the new values.")
 
@@ -121,18 +144,19 @@ def _goes_by(aqm: kernel.Aqm) -> str:
     return ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
 
 
-def detach(device: Device, netns: Netns = None) -> None:
+def detach(device: Device, netns: Netns = None, hook: Hook = "egress") -> None:
     """Remove the AQM from a device, and nothing that attach did not add.
 
     Example: marqueue detach eth0
     """
-    removed = kernel.detach(device, netns)
+    removed = kernel.detach(device, netns, hook)
     say(f"The AQM was removed from {device}." if removed else f"No AQM was attached to {device}.")
 
 
 def stats(
     device: Device,
     netns: Netns = None,
+    hook: Hook = "egress",
     watch: Annotated[
         bool, typer.Option("--watch", help="Show curves of the last minute on the whole terminal.")
     ] = False,
@@ -158,15 +182,15 @@ def stats(
     if watch or metrics:
         if json:
             raise MarqueueError("--json: got it with --watch or --metrics, expected it alone")
-        _follow(device, netns, watch, metrics_address(metrics))
+        _follow(device, netns, hook, watch, metrics_address(metrics))
         return
-    state = kernel.stats(device, netns)
+    state = kernel.stats(device, netns, hook)
     if state is None:
         raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
     if json:
         print_json(state.as_dict())
         return
-    rows = table("at " + device, "")
+    rows = table(f"at {device}, {hook}", "")
     rows.add_row("aqm", state.aqm)
     if state.rate is not None:
         rows.add_row("rate", f"{state.rate / 1e6:.6g} Mbit/s")
@@ -185,27 +209,31 @@ def stats(
         )
 
 
-def _follow(device: str, netns: str | None, watch: bool, address: tuple[str, int] | None) -> None:
+def _follow(
+    device: str, netns: str | None, hook: str, watch: bool, address: tuple[str, int] | None
+) -> None:
     """Shows and serves the state until it is interrupted."""
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     if watch and not shown:
         raise MarqueueError("--watch: expected standard error to be a terminal")
-    if kernel.stats(device, netns) is None:
+    if kernel.stats(device, netns, hook) is None:
         raise MarqueueError(f"{device}: no AQM is attached, expected one by marqueue attach")
     # Slow to import, and needed here only.
     from marqueue.live.termination import signals_raise
 
-    with signals_raise(), suppress(KeyboardInterrupt), _served(device, netns, address):
+    with signals_raise(), suppress(KeyboardInterrupt), _served(device, netns, hook, address):
         if watch:
             from marqueue.cli.stats_page import watch as watch_page
 
-            watch_page(device, netns)
+            watch_page(device, netns, hook)
         else:
             signals.pause()
 
 
 @contextmanager
-def _served(device: str, netns: str | None, address: tuple[str, int] | None) -> Iterator[None]:
+def _served(
+    device: str, netns: str | None, hook: str, address: tuple[str, int] | None
+) -> Iterator[None]:
     if address is None:
         yield
         return
@@ -213,7 +241,7 @@ def _served(device: str, netns: str | None, address: tuple[str, int] | None) -> 
     from marqueue.live.kernel_metrics import KernelMetrics
     from marqueue.live.metrics import served
 
-    with served(address, KernelMetrics(device, netns)):
+    with served(address, KernelMetrics(device, netns, hook)):
         host, port = address
         say(f"Metrics: http://{host}:{port}/metrics")
         yield

@@ -94,7 +94,7 @@ def _curves(history: History, width: int, rows: int) -> Iterator[Text]:
             yield Text(f"{edge:>{MARGIN - 2}} ▏{line}", no_wrap=True)
 
 
-def watch(device: str, netns: str | None) -> None:
+def watch(device: str, netns: str | None, hook: str = "egress") -> None:
     """Shows the page on the terminal's alternate screen until it is interrupted.
 
     Raises MarqueueError when the AQM is no longer attached.
@@ -102,7 +102,7 @@ def watch(device: str, netns: str | None) -> None:
     history = History()
     with Live(console=errors, screen=True, auto_refresh=False) as live:
         while True:
-            stats = kernel.stats(device, netns)
+            stats = kernel.stats(device, netns, hook)
             if stats is None:
                 raise MarqueueError(f"{device}: the AQM is no longer attached")
             history.add(time.monotonic(), stats)

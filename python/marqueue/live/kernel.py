@@ -1,4 +1,4 @@
-"""AQMs at tc's egress hook and DCTCP as a congestion control, inside the Linux kernel by BPF.
+"""AQMs at tc's hooks and DCTCP as a congestion control, inside the Linux kernel by BPF.
 
 Both need root and a build with the BPF programs; :func:`missing` says what is missing.
 """
@@ -20,6 +20,10 @@ FRAME = 1514
 
 SIGNALS = ("ecn", "drop", "ecn-only")
 """How a congestion signal reaches the sender, as in scenarios."""
+
+HOOKS = ("egress", "ingress")
+"""Where an AQM can be: at packets that a device is about to send, or at those that it has received,
+before they are delivered or forwarded."""
 
 NAMESPACES = Path("/run/netns")
 """Directory of the named namespaces of ip-netns."""
@@ -143,18 +147,20 @@ def missing() -> str | None:
     return _core.kernel_missing()
 
 
-def attach(device: str, aqm: Aqm, netns: str | None = None) -> bool:
-    """Attaches an AQM to the egress of a device, before its shaper. Returns False if it was already
-    there.
+def attach(device: str, aqm: Aqm, netns: str | None = None, hook: str = "egress") -> bool:
+    """Attaches an AQM to a device: to its egress, before its shaper, or to its ingress (avq and
+    mkc, which go by arrivals alone). Returns False if it was already there.
 
     An AQM that is already attached gets the new parameters and keeps its state and counters;
     another one is replaced. It stays until :func:`detach`, or until the device is removed.
-    ``netns`` is a name of ip-netns or the file of a network namespace. Raises KernelRefused.
+    ``netns`` is a name of ip-netns or the file of a network namespace; ``hook`` is one of
+    :data:`HOOKS`. Raises KernelRefused.
     """
     try:
         return _core.kernel_attach(
             device,
             _namespace(netns),
+            hook,
             aqm.policy(),
             rate=aqm.rate,
             packet=FRAME,
@@ -165,21 +171,23 @@ def attach(device: str, aqm: Aqm, netns: str | None = None) -> bool:
         raise KernelRefused(str(error)) from None
 
 
-def detach(device: str, netns: str | None = None) -> bool:
-    """Removes what :func:`attach` attached, and nothing else. Returns False if there was nothing.
+def detach(device: str, netns: str | None = None, hook: str = "egress") -> bool:
+    """Removes what :func:`attach` attached to a hook, and nothing else. Returns False if there was
+    nothing.
 
     Raises KernelRefused.
     """
     try:
-        return _core.kernel_detach(device, _namespace(netns))
+        return _core.kernel_detach(device, _namespace(netns), hook)
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
 
 
-def stats(device: str, netns: str | None = None) -> Stats | None:
-    """The counters of the AQM at a device; None if none is attached. Raises KernelRefused."""
+def stats(device: str, netns: str | None = None, hook: str = "egress") -> Stats | None:
+    """The counters of the AQM at a hook of a device; None if none is attached. Raises
+    KernelRefused."""
     try:
-        raw = _core.kernel_stats(device, _namespace(netns))
+        raw = _core.kernel_stats(device, _namespace(netns), hook)
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
     return None if raw is None else Stats(**raw)

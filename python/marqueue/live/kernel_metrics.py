@@ -24,14 +24,15 @@ TOTALS = {
 class KernelMetrics(Collector):
     """A collector of Prometheus for the AQM at a device."""
 
-    def __init__(self, device: str, netns: str | None) -> None:
+    def __init__(self, device: str, netns: str | None, hook: str = "egress") -> None:
         self.device = device
         self.netns = netns
+        self.hook = hook
 
     def collect(self) -> Iterable[Metric]:
         """Yields every metric; only ``marqueue_kernel_attached`` if there is no AQM."""
         try:
-            stats = kernel.stats(self.device, self.netns)
+            stats = kernel.stats(self.device, self.netns, self.hook)
         except kernel.KernelRefused:
             # The device is gone.
             stats = None

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * An AQM at tc's egress hook: what a packet is, how its fate is carried out and counted.
+ * An AQM at a hook of tc: what a packet is, how its fate is carried out and counted.
  *
  * A file of an AQM defines `struct law`, its parameters, and `struct state`, which begins with a lock; includes this
  * file; defines `decide`; and ends with PROGRAMS.
  */
-#ifndef MARQUEUE_EGRESS_H
-#define MARQUEUE_EGRESS_H
+#ifndef MARQUEUE_TC_HOOK_H
+#define MARQUEUE_TC_HOOK_H
 
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
 #include <linux/pkt_cls.h>
 
 #include <bpf/bpf_endian.h>
@@ -94,6 +95,41 @@ static __always_inline __u32 segments_of(struct __sk_buff *skb)
 	return skb->gso_size ? (skb->len + skb->gso_size - 1) / skb->gso_size : 1;
 }
 
+/* Bytes of the headers that each segment has: of Ethernet, IP and TCP or UDP. */
+static __always_inline __u32 headers_of(struct __sk_buff *skb)
+{
+	__u32 ip = 40, transport = 8;
+	__u8 protocol, byte;
+
+	if (skb->protocol == bpf_htons(ETH_P_IP)) {
+		if (bpf_skb_load_bytes_relative(skb, 0, &byte, 1, BPF_HDR_START_NET))
+			return 0;
+		ip = (byte & 0xf) * 4;
+	}
+	if (bpf_skb_load_bytes_relative(skb, ip == 40 && skb->protocol != bpf_htons(ETH_P_IP) ? 6 : 9, &protocol, 1,
+					BPF_HDR_START_NET))
+		return 0;
+	if (protocol == IPPROTO_TCP) {
+		if (bpf_skb_load_bytes_relative(skb, ip + 12, &byte, 1, BPF_HDR_START_NET))
+			return 0;
+		transport = (byte >> 4) * 4;
+	}
+	return ETH_HLEN + ip + transport;
+}
+
+/*
+ * At egress wire_len is what the shaper will count. At ingress it lacks the header of Ethernet, and packets that the card
+ * or the kernel has put together count without the headers of all but one.
+ */
+enum hook { EGRESS, INGRESS };
+
+static __always_inline __u32 wire_bytes(struct __sk_buff *skb, enum hook hook, __u32 segments)
+{
+	if (hook == EGRESS)
+		return skb->wire_len;
+	return skb->len + (segments > 1 ? (segments - 1) * headers_of(skb) : 0);
+}
+
 /* Where the maps of a packet are. */
 struct maps {
 	struct setup *setup;
@@ -112,18 +148,18 @@ static __always_inline int find(struct maps *maps)
 }
 
 /* Counts a packet that arrives, and says what it is. */
-static __always_inline struct arrival count_arrival(struct __sk_buff *skb, const struct maps *maps)
+static __always_inline struct arrival count_arrival(struct __sk_buff *skb, const struct maps *maps, enum hook hook)
 {
-	/* wire_len is what the shaper will count. */
-	struct arrival packet = { .bytes = skb->wire_len, .segments = segments_of(skb) };
+	struct arrival packet = { .segments = segments_of(skb) };
 
+	packet.bytes = wire_bytes(skb, hook, packet.segments);
 	maps->counters->packets += packet.segments;
 	maps->counters->bytes += packet.bytes;
 	maps->counters->segmented += packet.segments > 1;
 	return packet;
 }
 
-static __always_inline int arrive(struct __sk_buff *skb, __u64 now, __u64 queue, __u32 random)
+static __always_inline int arrive(struct __sk_buff *skb, enum hook hook, __u64 now, __u64 queue, __u32 random)
 {
 	struct maps maps;
 	struct arrival packet;
@@ -132,7 +168,7 @@ static __always_inline int arrive(struct __sk_buff *skb, __u64 now, __u64 queue,
 
 	if (!find(&maps))
 		return TC_ACT_UNSPEC;
-	packet = count_arrival(skb, &maps);
+	packet = count_arrival(skb, &maps, hook);
 	packet.now = now;
 	packet.queue = queue;
 	packet.random = random;
@@ -156,20 +192,28 @@ static __always_inline int arrive(struct __sk_buff *skb, __u64 now, __u64 queue,
 	return TC_ACT_UNSPEC;
 }
 
-/* NAME_egress is for the hook. NAME_at is for BPF_PROG_TEST_RUN: time, queue and random number are what the caller
+/* NAME_egress is for that hook. NAME_at is for BPF_PROG_TEST_RUN: time, queue and random number are what the caller
  * says. */
-#define PROGRAMS(name, queue_below)                                                             \
-	SEC("tc")                                                                               \
-	int name##_egress(struct __sk_buff *skb)                                                \
-	{                                                                                       \
-		return arrive(skb, bpf_ktime_get_ns(), queue_below(skb), bpf_get_prandom_u32()); \
-	}                                                                                       \
-	SEC("tc")                                                                               \
-	int name##_at(struct __sk_buff *skb)                                                    \
-	{                                                                                       \
-		return arrive(skb, skb->tstamp, skb->cb[0], skb->cb[1]);                        \
-	}                                                                                       \
+#define PROGRAMS(name, queue_below)                                                                     \
+	SEC("tc")                                                                                       \
+	int name##_egress(struct __sk_buff *skb)                                                        \
+	{                                                                                               \
+		return arrive(skb, EGRESS, bpf_ktime_get_ns(), queue_below(skb), bpf_get_prandom_u32()); \
+	}                                                                                               \
+	SEC("tc")                                                                                       \
+	int name##_at(struct __sk_buff *skb)                                                            \
+	{                                                                                               \
+		return arrive(skb, EGRESS, skb->tstamp, skb->cb[0], skb->cb[1]);                        \
+	}                                                                                               \
 	char _license[] SEC("license") = "Dual MIT/GPL"
+
+/* For an AQM that goes by arrivals alone, and so can be at the other hook too. */
+#define INGRESS_PROGRAM(name)                                                                           \
+	SEC("tc")                                                                                       \
+	int name##_ingress(struct __sk_buff *skb)                                                       \
+	{                                                                                               \
+		return arrive(skb, INGRESS, bpf_ktime_get_ns(), 0, bpf_get_prandom_u32());              \
+	}
 
 #define NO_QUEUE(skb) 0
 
