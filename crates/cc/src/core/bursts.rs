@@ -6,8 +6,9 @@
 //! the first since the last acknowledgement.
 //!
 //! A buffer has the segments of a millisecond at the pacing rate, at least two (`tcp_tso_autosize`). Departures: the
-//! smoothed round-trip time stands for the least one, and a segment never waits for another one (`tcp_tso_should_defer`,
-//! which waits a millisecond at most).
+//! smoothed round-trip time stands for the least one; a segment never waits for another one (`tcp_tso_should_defer`,
+//! which waits a millisecond at most); and where an acknowledgement is for more than two segments (`ack_every`), as many
+//! as was asked for are waited for.
 
 use super::Core;
 use crate::config::Config;
@@ -28,7 +29,7 @@ impl Core {
     /// Sets PSH on the segments in `sent`, the latest ones, that end a buffer.
     pub fn mark_bursts(&self, config: &Config, sent: &mut [Segment]) {
         // A sender that paces sends one at a time here.
-        if !config.quick_acks || self.pacing.is_some() || sent.len() < 2 {
+        if !config.quick_acks || config.ack_every > 2 || self.pacing.is_some() || sent.len() < 2 {
             return;
         }
         let most = self.buffer_segments(config);
@@ -87,7 +88,8 @@ mod tests {
         core.window.ssthresh = 1.0;
         core.window.cwnd = 1000.0;
         assert_eq!(sent(&core, &config, &new(1..25)), [11, 22, 24]);
-        let plain = Config { quick_acks: false, ..config };
-        assert!(sent(&core, &plain, &new(1..25)).is_empty());
+        for other in [Config { ack_every: 8, ..config.clone() }, Config { quick_acks: false, ..config }] {
+            assert!(sent(&core, &other, &new(1..25)).is_empty());
+        }
     }
 }
