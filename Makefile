@@ -194,6 +194,10 @@ frames: $(EXTENSION) $(INSTALLED) ## Random and mutated frames through links and
 test-python: $(EXTENSION) $(INSTALLED) $(BUILT) ## Run the tests in Python
 	$(BIN)/pytest -n auto --dist loadfile --hypothesis-seed=0 --durations=30
 
+# Not part of CI: on a machine that other work slows down they are skipped at best.
+test-timing: $(EXTENSION) $(INSTALLED) ## Tests with real packets whose outcome depends on the machine's speed (root; minutes)
+	$(BIN)/pytest -m real_time
+
 test-web: $(EXTENSION) $(BUILT) $(if $(NODE),$(if $(WASM_TARGET),$(ENGINE_PAGE))) ## Try the pages in Chromium
 	$(if $(NODE),$(if $(CHROMIUM),cd web && npx playwright test $(if $(WASM_TARGET),,tests/report.spec.ts tests/notebook.spec.ts),@echo "Skipped: no chromium"),@echo "Skipped: $(NO_NODE)")
 

@@ -1,7 +1,6 @@
 """Real packets: namespaces, TUN devices and Linux's TCP.
 
-Needs root; skipped where the machine lacks something. Timing is checked only if the audit says that
-the machine kept up.
+Needs root; skipped where the machine lacks something. Nothing here depends on the machine's speed.
 """
 
 import json
@@ -254,7 +253,8 @@ def test_a_class_in_python_decides_about_real_packets(options, link, server, tmp
     assert done.returncode == 0, done.stderr
     assert "Note: tenth.py is a program in Python. It can do whatever you can do." in done.stderr
     up, down = json.loads((tmp_path / "link.json").read_text())["links"]
-    assert up["arrivals"] > 100
+    # Ten are needed until one is dropped; how many come in a second depends on the machine.
+    assert up["arrivals"] >= 10
     # Each direction has an object of its own.
     for direction in (up, down):
         assert direction["drops"]["early"] == direction["arrivals"] // 10

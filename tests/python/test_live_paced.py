@@ -1,9 +1,12 @@
-"""Paced flows, packets without control, applications that pause and CPUs, with real packets."""
+"""Paced flows, packets without control, applications that pause and CPUs, with real packets.
+
+What depends on the machine's speed is marked ``real_time`` and not part of CI (make test-timing).
+"""
 
 import numpy as np
 import pytest
 
-from live_requirements import needs_links
+from live_requirements import assert_late_at_most, needs_links, skip_if_late
 from marqueue.live.flows import flows_of
 from marqueue.live.run import run_live
 from marqueue.scenario import compile, from_toml
@@ -41,23 +44,22 @@ trace = true
 )
 
 
-def skip_if_late(result) -> None:
-    reasons = result.provenance.live["invalid_reasons"]
-    late = [each for each in reasons if "late" in each or "keep up" in each or "lost" in each]
-    assert reasons == late
-    if late:
-        pytest.skip("the machine did not keep up: nothing is said of its timing")
-
-
 @needs_links
-def test_paced_flows_settle_where_the_price_on_the_wire_leads_them():
-    scenario = from_toml(MKC)
-    result = run_live(scenario)
-    # Before any skip: packets arrived, and prices came back.
+def test_paced_flows_get_prices_back():
+    result = run_live(from_toml(MKC))
     paced = result.to_pandas("paced")
     assert sorted(paced["flow"].unique()) == [0, 1, 2, 3]
     assert np.isfinite(paced["price"]).any()
+    assert_late_at_most(result)
+
+
+@needs_links
+@pytest.mark.real_time
+def test_paced_flows_settle_where_the_price_on_the_wire_leads_them():
+    scenario = from_toml(MKC)
+    result = run_live(scenario)
     skip_if_late(result)
+    paced = result.to_pandas("paced")
     # X* = C + N alpha / beta, of which the excess is lost (Zhang, Kang and Loguinov, section 4).
     excess = 4 * 100e3 / 0.9
     last = paced[paced["t"] > 4].groupby("flow")["rate"].mean()
@@ -93,9 +95,18 @@ jitter = "0 s"
 
 
 @needs_links
+def test_applications_that_pause_and_random_packets_send():
+    sent = run_live(from_toml(OTHERS)).to_pandas("flows").groupby("group")["sent"].sum()
+    # A piece of five packets at the start of each of two flows, and another.
+    assert sent["pauses"] >= 20
+    assert sent["poisson packets"] > 0
+
+
+@needs_links
+@pytest.mark.real_time
 def test_applications_that_pause_and_random_packets_offer_what_the_scenario_says():
-    scenario = from_toml(OTHERS)
-    result = run_live(scenario)
+    result = run_live(from_toml(OTHERS))
+    skip_if_late(result)
     flows = result.to_pandas("flows")
     sent = flows.groupby("group")["sent"].sum()
     # 600 on average, of which a tenth is 2.4 standard deviations.
@@ -135,12 +146,19 @@ processing = "1 cycles/bit"
 @needs_links
 def test_real_tcp_is_marked_by_a_cpu_under_drq_as_rfc_3168_has_it():
     result = run_live(from_toml(CPU))
-    cpu = result.link("bottleneck/cpu")
     audit = result.provenance.live["audits"][0]
     # The field of DRQ stays inside: outside there are ECT(0) and CE, as Linux counts them.
     assert audit["far"]["ce_sent"] == audit["far"]["ce_received"] > 0
     assert audit["far"]["ce_set"] == audit["far"]["ce_sent"]
+    assert_late_at_most(result)
+
+
+@needs_links
+@pytest.mark.real_time
+def test_under_drq_a_busy_cpu_serves_those_more_who_need_more_of_it():
+    result = run_live(from_toml(CPU))
     skip_if_late(result)
+    cpu = result.link("bottleneck/cpu")
     assert cpu.figures()["utilization"].mean > 0.8
     shares = cpu.shares()
     assert shares["heavy"]["share"].mean > shares["light"]["share"].mean

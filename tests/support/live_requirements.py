@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from marqueue.live import kernel
+from marqueue.results import Result
 
 TOOLS = ("ip", "nsenter", "setpriv", "taskset", "unshare", "iperf3")
 IPV6 = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
@@ -126,3 +127,16 @@ def becomes_true(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
             return False
         time.sleep(0.01)
     return True
+
+
+def assert_late_at_most(result: Result) -> None:
+    """Whatever makes a live result invalid is that the machine did not keep up."""
+    reasons = result.provenance.live["invalid_reasons"]
+    assert [r for r in reasons if not re.search("late|keep up|lost", r)] == []
+
+
+def skip_if_late(result: Result) -> None:
+    """Ends a test whose result says that the machine did not keep up."""
+    assert_late_at_most(result)
+    if result.provenance.live["invalid_reasons"]:
+        pytest.skip("the machine did not keep up: nothing is said of its timing")
