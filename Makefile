@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-RUST := $(shell find crates -name '*.rs' -o -name '*.c' -o -name Cargo.toml) Cargo.toml Cargo.lock
+RUST := $(shell find crates -name '*.rs' -o -name '*.[ch]' -o -name Cargo.toml) Cargo.toml Cargo.lock
 EXTENSION := $(VENV)/.built
 INSTALLED := $(VENV)/.installed
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -32,9 +32,8 @@ BUILT := $(if $(NODE),$(PAGES:%=web/built/%.stamp))
 NO_NODE := no node 20 or later and npm (Debian: nodejs, npm)
 
 # Programs for the kernel and their loader (crates/bpf) are built where that can be; without them the rest is.
-CLANG ?= clang
-KERNEL := $(shell printf '\043include <libelf.h>\n\043include <zlib.h>\n' | $(CLANG) -E -x c - >/dev/null 2>&1 \
-	&& command -v pkg-config >/dev/null && echo kernel)
+KERNEL := $(shell clang=$$(crates/bpf/clang.sh) && printf '\043include <libelf.h>\n\043include <zlib.h>\n' \
+	| "$$clang" -E -x c - >/dev/null 2>&1 && command -v pkg-config >/dev/null && echo kernel)
 
 # Of the code tested, crates/uml alone has unsafe code, on mappings of which a sanitizer knows
 # nothing: targets device and rings look at their edges instead. Debug assertions and overflow checks
@@ -215,7 +214,7 @@ BARE := target/bare
 test-bare: $(EXTENSION) $(INSTALLED) ## Run the tests that use other programs as a machine without these does
 	rm -rf $(BARE) && mkdir -p $(BARE)
 	IFS=:; for each in $$PATH; do ln -s "$$each"/* $(BARE) 2>/dev/null; done; true
-	rm -f $(HIDDEN:%=$(BARE)/%)
+	rm -f $(HIDDEN:%=$(BARE)/%) $(BARE)/clang-[0-9]*
 	PATH=$(CURDIR)/$(BARE) $(MAKE) --no-print-directory bare-rust bare-python
 
 .PHONY: bare-python bare-rust

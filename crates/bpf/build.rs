@@ -4,16 +4,20 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const PROGRAMS: [&str; 6] = ["avq", "red", "pi", "scaled", "mkc", "dctcp"];
+const PROGRAMS: [&str; 7] = ["avq", "red", "pi", "scaled", "mkc", "chokew", "dctcp"];
 
 fn main() {
     println!("cargo:rustc-check-cfg=cfg(programs)");
     println!("cargo:rerun-if-changed=c");
     println!("cargo:rerun-if-env-changed=CLANG");
+    println!("cargo:rerun-if-changed=clang.sh");
     let without = if env::var_os("CARGO_FEATURE_KERNEL").is_none() {
         Some("it was built without the feature \"kernel\"".to_string())
     } else {
-        PROGRAMS.iter().find_map(|name| compile(name).err())
+        match compiler() {
+            Some(clang) => PROGRAMS.iter().find_map(|name| compile(&clang, name).err()),
+            None => Some("clang 15 or later was missing when it was built".to_string()),
+        }
     };
     match without {
         None => println!("cargo:rustc-cfg=programs"),
@@ -21,12 +25,17 @@ fn main() {
     }
 }
 
-fn compile(name: &str) -> Result<(), String> {
-    let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+/// The command of a compiler that can do it.
+fn compiler() -> Option<String> {
+    let told = Command::new("./clang.sh").output().ok()?;
+    String::from_utf8(told.stdout).ok().map(|name| name.trim().to_string()).filter(|name| !name.is_empty())
+}
+
+fn compile(clang: &str, name: &str) -> Result<(), String> {
     let set = |variable| env::var_os(variable).expect("cargo sets it");
     let architecture = set("CARGO_CFG_TARGET_ARCH").into_string().expect("a name");
     let object = PathBuf::from(set("OUT_DIR")).join(format!("{name}.bpf.o"));
-    let ran = Command::new(&clang)
+    let ran = Command::new(clang)
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter"])
         .arg("-I")
         .arg(set("DEP_BPF_INCLUDE"))
@@ -38,7 +47,7 @@ fn compile(name: &str) -> Result<(), String> {
         .arg(object)
         .output();
     match ran {
-        Err(error) => Err(format!("clang was missing when it was built ({}: {error})", clang.to_string_lossy())),
+        Err(error) => Err(format!("clang could not run when it was built ({clang}: {error})")),
         Ok(output) if !output.status.success() => {
             let said = String::from_utf8_lossy(&output.stderr);
             let first = said.lines().find(|line| line.contains("error")).unwrap_or("no message").to_string();

@@ -413,9 +413,13 @@ def kernel_missing() -> str | None:
 def kernel_aqms() -> list[str]:
     """Names of the AQMs that the kernel can have."""
 
+def kernel_qdiscs() -> list[str]:
+    """Names of those that are the root qdisc of a device."""
+
 def kernel_check(policy: str, *, rate: int | None, packet: int, buffer: int) -> None:
     """Raise KernelError if the kernel's AQMs cannot hold a policy (JSON) at a shaper of ``rate``
-    bit/s, with packets of ``packet`` bytes and, for AVQ, a virtual queue of ``buffer`` bytes."""
+    bit/s, with packets of ``packet`` bytes and a buffer, or with AVQ a virtual queue, of ``buffer``
+    bytes."""
 
 def kernel_attach(
     device: str,
@@ -428,7 +432,7 @@ def kernel_attach(
     buffer: int,
     signal: str,
 ) -> bool:
-    """Put an AQM at a device's egress or ingress, or tell it the new law; was it not there?
+    """Put an AQM at a device's egress or ingress, or make it its root qdisc, or tell it the new law; was it not there?
 
     Arguments as for :func:`kernel_check`; ``netns`` is the file of a network namespace. Raises
     KernelError.

@@ -166,6 +166,10 @@ def test_a_command_that_is_not_there_is_a_mistake(marqueue):
         ("red", {"name": "red"}),
         ("avq:gamma=0.98,alpha=0.15", {"name": "avq", "gamma": 0.98, "alpha": 0.15}),
         ("pie: target = 15 ms ", {"name": "pie", "target": "15 ms"}),
+        (
+            "chokew:weights={EF=4, 10=2},l_th=9",
+            {"name": "chokew", "weights": {"EF": 4, "10": 2}, "l_th": 9},
+        ),
     ],
 )
 def test_an_aqm_is_written_in_one_word(text, table):

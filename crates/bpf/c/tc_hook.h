@@ -16,6 +16,8 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "maps.h"
+
 /* As `signal` in scenarios. */
 enum signal { SIGNAL_DROP, SIGNAL_ECN, SIGNAL_ECN_ONLY };
 
@@ -32,46 +34,6 @@ struct arrival {
 	__u32 segments;
 	int loses; /* a mark would be a loss */
 };
-
-/* What the loader writes: `Setup` of src/interface.rs, word by word. */
-struct setup {
-	__u64 build;  /* of which the program is; the loader's */
-	__u64 clsact; /* the loader made the hook */
-	__u64 signal;
-	struct law law;
-};
-
-/* In packets on the wire: a segmented packet counts as its segments. */
-struct counters {
-	__u64 packets;
-	__u64 bytes;
-	__u64 marked;
-	__u64 dropped;
-	__u64 already_ce; /* signalled, and CE when it came */
-	__u64 unmarked;   /* signalled and passed as it was: no IP, or not ECN-capable under ecn-only */
-	__u64 segmented;  /* socket buffers of several segments */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct setup);
-} setup SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct state);
-} state SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct counters);
-} counters SEC(".maps");
 
 /* Called with the lock held. A packet of another CPU may have been stamped later and come first. */
 static __always_inline enum fate decide(struct state *q, const struct law *law, const struct arrival *packet);
@@ -128,23 +90,6 @@ static __always_inline __u32 wire_bytes(struct __sk_buff *skb, enum hook hook, _
 	if (hook == EGRESS)
 		return skb->wire_len;
 	return skb->len + (segments > 1 ? (segments - 1) * headers_of(skb) : 0);
-}
-
-/* Where the maps of a packet are. */
-struct maps {
-	struct setup *setup;
-	struct state *state;
-	struct counters *counters;
-};
-
-static __always_inline int find(struct maps *maps)
-{
-	__u32 zero = 0;
-
-	maps->setup = bpf_map_lookup_elem(&setup, &zero);
-	maps->state = bpf_map_lookup_elem(&state, &zero);
-	maps->counters = bpf_map_lookup_elem(&counters, &zero);
-	return maps->setup && maps->state && maps->counters;
 }
 
 /* Counts a packet that arrives, and says what it is. */

@@ -2,16 +2,23 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::avq::{Avq, AvqParams};
+use crate::chokew::{ChokeW, ChokeWParams};
 use crate::fixed_point::{units, ONE};
 use crate::mkc::{Mkc, MkcParams};
 use crate::pi::{Pi, PiParams};
 use crate::red::{Red, RedParams};
 use crate::scaled::{Scaled, ScaledParams, LEVELS};
-use marqueue_aqm::algo::{avq, mkc, pi, red};
+use marqueue_aqm::algo::{avq, chokew, mkc, pi, red};
 use marqueue_core::params::{ParamSet, PolicySpec};
 
-/// Names of the AQMs, as in scenarios.
-pub const NAMES: [&str; 5] = ["avq", "red", "pi", "scaled", "mkc"];
+/// Names of the AQMs, as in scenarios: those at a hook of tc, and those that are a qdisc.
+pub const NAMES: [&str; HOOKED.len() + QDISCS.len()] = ["avq", "red", "pi", "scaled", "mkc", "chokew"];
+
+/// The AQMs at a hook of tc, in front of the queue of a device.
+pub const HOOKED: [&str; 5] = ["avq", "red", "pi", "scaled", "mkc"];
+
+/// The AQMs that are the queue of a device, its root qdisc, because they drop packets out of it.
+pub const QDISCS: [&str; 1] = ["chokew"];
 
 /// Whether an AQM asks for the queue of the root qdisc.
 pub fn needs_queue(name: &str) -> bool {
@@ -25,7 +32,7 @@ pub struct Shaper {
     pub rate: Option<u64>,
     /// Bytes of a packet, where parameters are in packets.
     pub packet: u64,
-    /// The buffer that AVQ's virtual queue has unless it is told another, bytes.
+    /// The buffer of a qdisc, or the one that AVQ's virtual queue has unless it is told another, bytes.
     pub buffer: u64,
 }
 
@@ -42,6 +49,8 @@ pub enum Law {
     Scaled(ScaledParams),
     /// MKC's router.
     Mkc(MkcParams),
+    /// CHOKeW.
+    ChokeW(ChokeWParams),
 }
 
 impl Law {
@@ -67,6 +76,7 @@ impl Law {
             "pi" => PiParams::new(&read::<pi::Params>(spec)?, packet).map(Law::Pi),
             "scaled" => ScaledParams::new(read(spec)?, packet).map(Law::Scaled),
             "mkc" => MkcParams::new(&read::<mkc::Params>(spec)?, rate()?, packet).map(Law::Mkc),
+            "chokew" => ChokeWParams::new(&read::<chokew::Params>(spec)?, rate()?, buffer / packet).map(Law::ChokeW),
             other => Err(format!("aqm: got \"{other}\", expected one of {}", NAMES.join(", "))),
         }
     }
@@ -79,6 +89,7 @@ impl Law {
             Law::Pi(_) => "pi",
             Law::Scaled(_) => "scaled",
             Law::Mkc(_) => "mkc",
+            Law::ChokeW(_) => "chokew",
         }
     }
 
@@ -88,19 +99,22 @@ impl Law {
             Law::Avq(law) => Some(8.0 * units(law.capacity)),
             Law::Red(law) => Some(8.0 * law.rate as f64),
             Law::Mkc(law) => Some(law.rate()),
+            Law::ChokeW(law) => Some(8.0 * law.rate as f64),
             Law::Pi(_) | Law::Scaled(_) => None,
         }
     }
 
     /// Parameters by name, in the units of scenarios, as rounded to integers.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
-        match self {
+    pub fn values(&self) -> Vec<(String, f64)> {
+        let values = match self {
             Law::Avq(law) => law.values(),
             Law::Red(law) => law.values(),
             Law::Pi(law) => law.values(),
             Law::Scaled(law) => law.values(),
             Law::Mkc(law) => law.values(),
-        }
+            Law::ChokeW(law) => return law.values(),
+        };
+        values.into_iter().map(|(name, value)| (name.into(), value)).collect()
     }
 
     /// The words of `struct law`.
@@ -118,6 +132,7 @@ impl Law {
             }
             Law::Scaled(ScaledParams { size, buffer, p }) => [&[*size, *buffer], p.as_slice()].concat(),
             &Law::Mkc(MkcParams { capacity, least, delta, delta_bits }) => vec![capacity, least, delta, delta_bits],
+            Law::ChokeW(law) => law.words(),
         }
     }
 
@@ -140,6 +155,7 @@ impl Law {
             ("mkc", &[capacity, least, delta, delta_bits]) => {
                 Some(Law::Mkc(MkcParams { capacity, least, delta, delta_bits }))
             }
+            ("chokew", words) => ChokeWParams::from_words(words).map(Law::ChokeW),
             _ => None,
         }
     }
@@ -152,6 +168,7 @@ impl Law {
             Law::Pi(_) => State::Pi(Pi::default()),
             Law::Scaled(_) => State::Scaled(Scaled::default()),
             Law::Mkc(_) => State::Mkc(Mkc::default()),
+            Law::ChokeW(_) => State::ChokeW(ChokeW::default()),
         }
     }
 }
@@ -169,13 +186,15 @@ pub enum State {
     Scaled(Scaled),
     /// MKC's router.
     Mkc(Mkc),
+    /// CHOKeW, without the places of its queue.
+    ChokeW(ChokeW),
 }
 
 impl State {
-    /// A packet arrives.
+    /// A packet arrives at a hook of tc.
     ///
     /// # Panics
-    /// If the law is of another AQM.
+    /// If the law is of another AQM, or of one that is a qdisc.
     pub fn arrival(&mut self, law: &Law, packet: Arrival) -> Fate {
         match (self, law) {
             (State::Avq(state), Law::Avq(law)) => state.arrival(law, packet),
@@ -190,7 +209,8 @@ impl State {
         }
     }
 
-    /// The state from `struct state`: the flag beside the lock, and the words behind both.
+    /// The state from `struct state`: the flag beside the lock, and the words behind both. A qdisc has no lock and no
+    /// flag.
     ///
     /// # Panics
     /// If the number of words is not that of this AQM.
@@ -204,6 +224,9 @@ impl State {
             ("pi", &[p, queue, due]) => State::Pi(Pi { started: flag, p, queue, due }),
             ("scaled", &[queue]) => State::Scaled(Scaled { started: flag, queue }),
             ("mkc", &[bytes, end, seq, p]) => State::Mkc(Mkc { started: flag, bytes, end, seq, p }),
+            ("chokew", &[p0, head, tail, packets, bytes, free, matched, overflow]) => {
+                State::ChokeW(ChokeW { p0, head, tail, packets, bytes, free, matched, overflow })
+            }
             _ => panic!("a state of {name}, not of {} words", words.len()),
         }
     }
@@ -230,6 +253,7 @@ impl State {
                 let price = state.price().map(|p| ("price", p.into()));
                 price.into_iter().chain([("intervals", state.seq as f64)]).collect()
             }
+            (State::ChokeW(state), Law::ChokeW(_)) => state.values(),
             (state, law) => panic!("{law:?} for {state:?}"),
         }
     }
@@ -244,7 +268,7 @@ fn without_effect(name: &str) -> &'static [(&'static str, &'static str)] {
     const MODE: (&str, &str) = ("mode", "the kernel counts in bytes");
     match name {
         "avq" => &[MODE, ("adapt_every", "in the kernel every packet updates the virtual capacity")],
-        "scaled" | "mkc" => &[],
+        "scaled" | "mkc" | "chokew" => &[],
         _ => &[MODE],
     }
 }

@@ -8,22 +8,29 @@
 pub mod algorithm;
 pub mod arrival;
 pub mod avq;
+pub mod chokew;
 #[cfg(programs)]
 pub mod dctcp;
 #[cfg(programs)]
 pub mod device;
+#[cfg(programs)]
+mod filter;
 pub mod fixed_point;
 mod interface;
 pub mod mkc;
+#[cfg(programs)]
+mod netlink;
 pub mod pi;
 #[cfg(programs)]
+mod pins;
+#[cfg(programs)]
 pub mod program;
+#[cfg(programs)]
+mod qdisc;
 pub mod red;
 #[cfg(programs)]
 mod requirements;
 pub mod scaled;
-#[cfg(programs)]
-mod tc_hooks;
 #[cfg(not(programs))]
 mod unavailable;
 

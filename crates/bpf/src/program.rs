@@ -1,18 +1,19 @@
 //! Loads the BPF programs of AQMs and reads and writes their maps.
 
-use crate::algorithm::{Law, State};
+use crate::algorithm::{Law, State, QDISCS};
 use crate::interface::{Counters, Error, Setup};
 use crate::requirements::{self, libbpf_error};
-use libbpf_rs::{MapCore, MapFlags, Object, ObjectBuilder, Program};
+use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
 
 /// The object file of each AQM.
-const OBJECTS: [(&str, &[u8]); 5] = [
+const OBJECTS: [(&str, &[u8]); 6] = [
     ("avq", include_bytes!(concat!(env!("OUT_DIR"), "/avq.bpf.o"))),
     ("red", include_bytes!(concat!(env!("OUT_DIR"), "/red.bpf.o"))),
     ("pi", include_bytes!(concat!(env!("OUT_DIR"), "/pi.bpf.o"))),
     ("scaled", include_bytes!(concat!(env!("OUT_DIR"), "/scaled.bpf.o"))),
     ("mkc", include_bytes!(concat!(env!("OUT_DIR"), "/mkc.bpf.o"))),
+    ("chokew", include_bytes!(concat!(env!("OUT_DIR"), "/chokew.bpf.o"))),
 ];
 
 /// Identifies this build in the map of an attached program, and the AQM: FNV-1a of each object file.
@@ -25,7 +26,8 @@ const BUILDS: [u64; OBJECTS.len()] = {
     builds
 };
 
-const fn hash(object: &[u8]) -> u64 {
+/// FNV-1a.
+pub(crate) const fn hash(object: &[u8]) -> u64 {
     let (mut hash, mut i) = (0xcbf2_9ce4_8422_2325u64, 0);
     while i < object.len() {
         hash = (hash ^ object[i] as u64).wrapping_mul(0x0100_0000_01b3);
@@ -40,6 +42,9 @@ fn place(aqm: &str) -> usize {
 }
 
 const KEY: [u8; 4] = [0; 4];
+
+/// The maps that only a qdisc in the kernel needs: its operations, and its packets.
+const OF_QDISC: [&str; 2] = ["qdisc", "buffers"];
 
 /// Loads the object file of an AQM with one of its programs.
 ///
@@ -57,9 +62,48 @@ pub fn load(program: &str, setup: &Setup) -> Result<Object, Error> {
         let wanted = each.name() == program;
         each.set_autoload(wanted);
     }
+    for mut map in open.maps_mut().filter(|map| OF_QDISC.iter().any(|name| map.name() == *name)) {
+        map.set_autocreate(false).expect("it is not loaded yet");
+    }
     let object = open.load().map_err(explain)?;
     write_setup(&map(&object, "setup"), setup)?;
     Ok(object)
+}
+
+/// Loads the object file of an AQM as a qdisc of this name, at most 15 characters.
+///
+/// # Errors
+/// If the kernel refuses it.
+///
+/// # Panics
+/// If there is no qdisc of that AQM.
+pub fn load_qdisc(name: &str, setup: &Setup) -> Result<Object, Error> {
+    requirements::check_qdiscs()?;
+    let aqm = setup.law.name();
+    let explain = |error| libbpf_error(&format!("the kernel refused the qdisc {aqm}"), &error);
+    let mut open = ObjectBuilder::default().open_memory(OBJECTS[place(aqm)].1).map_err(explain)?;
+    for mut each in open.progs_mut().filter(|each| each.name().to_string_lossy().ends_with("_at")) {
+        each.set_autoload(false);
+    }
+    let mut operations = open.maps_mut().find(|map| map.name() == OF_QDISC[0]).expect("a map of operations");
+    // The first field is the name, of 16 bytes with a terminating zero.
+    let value = operations.initial_value_mut().expect("what is in the object");
+    value[..name.len()].copy_from_slice(name.as_bytes());
+    let object = open.load().map_err(explain)?;
+    write_setup(&map(&object, "setup"), setup)?;
+    Ok(object)
+}
+
+/// Registers the operations of a qdisc with the kernel, for as long as the link or a qdisc of it lasts.
+///
+/// # Errors
+/// If the kernel refuses it, or has one of that name.
+///
+/// # Panics
+/// If it is not an object of [`load_qdisc`].
+pub fn register_qdisc(object: &mut Object) -> Result<Link, Error> {
+    let mut operations = object.maps_mut().find(|map| map.name() == OF_QDISC[0]).expect("a map of operations");
+    operations.attach_struct_ops().map_err(|error| libbpf_error("the kernel refused the operations of a qdisc", &error))
 }
 
 /// The kernels that let a program of tc look at their own structures (bpf_cast_to_kern_ctx). AVQ need not.
@@ -121,7 +165,7 @@ pub fn read_setup(map: &impl MapCore) -> Result<Option<Setup>, Error> {
     Ok(Some(Setup { law, signal, clsact: *clsact != 0 }))
 }
 
-/// The state of an AQM, read atomically.
+/// The state of an AQM, read atomically if it is at a hook of tc.
 ///
 /// # Errors
 /// If the kernel refuses it.
@@ -129,7 +173,9 @@ pub fn read_setup(map: &impl MapCore) -> Result<Option<Setup>, Error> {
 /// # Panics
 /// If the map is not that of this build.
 pub fn read_state(map: &impl MapCore, aqm: &str) -> Result<State, Error> {
-    let words = words(map, "state", MapFlags::LOCK)?.expect("arrays have all their elements");
+    // A qdisc has the lock of the kernel, which is not for readers: a packet may arrive between two words.
+    let flags = if QDISCS.contains(&aqm) { MapFlags::ANY } else { MapFlags::LOCK };
+    let words = words(map, "state", flags)?.expect("arrays have all their elements");
     let (first, rest) = words.split_first().expect("the lock and the flag");
     // Both are in the first word, in the order of memory.
     Ok(State::from_words(aqm, first.to_ne_bytes()[4..] != [0; 4], rest))

@@ -1,6 +1,8 @@
 //! What the host must provide: root rights, BPF for tc, the BPF file system, network namespaces.
 
 use crate::interface::Error;
+use libbpf_rs::btf::types::Struct;
+use libbpf_rs::btf::Btf;
 use libbpf_rs::{ErrorKind, PrintLevel, ProgramType};
 use rustix::fs::{statfs, CWD};
 use rustix::mount::{mount, MountFlags};
@@ -39,6 +41,18 @@ pub fn missing() -> Option<String> {
 /// Returns an error if something is [`missing`].
 pub fn check() -> Result<(), Error> {
     missing().map_or(Ok(()), |what| Err(Error(what)))
+}
+
+/// Returns an error if something is [`missing`], or the kernel has no qdiscs in BPF.
+pub fn check_qdiscs() -> Result<(), Error> {
+    check()?;
+    let kernel = Btf::from_vmlinux().map_err(|error| libbpf_error("types of the kernel", &error))?;
+    match kernel.type_by_name::<Struct<'_>>("bpf_struct_ops_Qdisc_ops") {
+        Some(_) => Ok(()),
+        None => Err(Error(
+            "this kernel has no queue disciplines in BPF, expected Linux 6.16 or later with CONFIG_NET_SCH_BPF".into(),
+        )),
+    }
 }
 
 /// Redirects the warnings of libbpf from standard error into error messages.

@@ -5,7 +5,7 @@
 pub const MESSAGE: &str = concat!(
     "this build of marqueue has no programs for the kernel: ",
     env!("MARQUEUE_BPF_WITHOUT"),
-    "; install clang, libelf-dev, zlib1g-dev and pkg-config, then run make build"
+    "; install clang 15 or later, libelf-dev, zlib1g-dev and pkg-config, then run make build"
 );
 
 /// Why no program can be loaded.

@@ -5,7 +5,7 @@
 
 use libbpf_rs::ProgramInput;
 use marqueue_aqm::Signal;
-use marqueue_bpf::algorithm::{Law, Shaper, NAMES};
+use marqueue_bpf::algorithm::{Law, Shaper, HOOKED};
 use marqueue_bpf::{program, Setup};
 use marqueue_core::params::PolicySpec;
 use marqueue_core::Rng;
@@ -85,7 +85,7 @@ fn only_what_a_program_may_write_changes() {
     let frames: u64 = std::env::var("MARQUEUE_FRAMES").map_or(4000, |text| text.parse().expect("a number of frames"));
     let seeds = seeds();
     // Those for ingress take the time from the kernel, so what they decide is another each time.
-    let at = NAMES.map(|aqm| (aqm, "at")).into_iter();
+    let at = HOOKED.map(|aqm| (aqm, "at")).into_iter();
     for (aqm, hook) in at.chain([("avq", "ingress"), ("mkc", "ingress")]) {
         let name = format!("{aqm}_{hook}");
         let mut rng = Rng::named(1, &format!("frames/{name}"));

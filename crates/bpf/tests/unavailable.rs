@@ -10,7 +10,7 @@ use marqueue_bpf::{dctcp, device, Hook};
 fn every_function_returns_what_is_missing() {
     let law = Law::Avq(AvqParams::new(1_000_000, 0.98, 0.15, 1.0, 10_000).expect("a law"));
     let missing = marqueue_bpf::missing().expect("the programs");
-    assert!(missing.contains("install clang, libelf-dev"), "{missing}");
+    assert!(missing.contains("install clang 15 or later, libelf-dev"), "{missing}");
     assert_eq!(device::attach(None, "lo", Hook::Egress, law, Signal::Ecn).unwrap_err().0, missing);
     assert_eq!(device::detach(None, "lo", Hook::Egress).unwrap_err().0, missing);
     assert_eq!(device::stats(None, "lo", Hook::Egress).unwrap_err().0, missing);

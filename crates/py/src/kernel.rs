@@ -1,7 +1,7 @@
 //! AQMs and DCTCP in the Linux kernel.
 
 use marqueue_aqm::Signal;
-use marqueue_bpf::algorithm::{Law, Shaper, NAMES};
+use marqueue_bpf::algorithm::{Law, Shaper, NAMES, QDISCS};
 use marqueue_bpf::{dctcp, device, Hook, Stats};
 use marqueue_core::params::PolicySpec;
 use pyo3::exceptions::PyException;
@@ -24,6 +24,12 @@ pub fn kernel_aqms() -> Vec<&'static str> {
     NAMES.to_vec()
 }
 
+/// Names of those that are the root qdisc of a device.
+#[pyfunction]
+pub fn kernel_qdiscs() -> Vec<&'static str> {
+    QDISCS.to_vec()
+}
+
 /// Checks the parameters of an AQM for the kernel: a policy as JSON, at a shaper.
 #[pyfunction]
 #[pyo3(signature = (policy, *, rate, packet, buffer))]
@@ -31,7 +37,7 @@ pub fn kernel_check(policy: &str, rate: Option<u64>, packet: u64, buffer: u64) -
     read(policy, Shaper { rate, packet, buffer }).map(drop)
 }
 
-/// Attaches an AQM at the egress or the ingress of a device, or updates its parameters. Returns true if it was not attached
+/// Attaches an AQM at the egress or the ingress of a device, or as its root qdisc, or updates its parameters. Returns true if it was not attached
 /// before.
 #[pyfunction]
 #[pyo3(signature = (device, netns, hook, policy, *, rate, packet, buffer, signal))]

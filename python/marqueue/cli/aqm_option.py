@@ -1,5 +1,6 @@
 """The option ``--aqm NAME:PARAMETER=VALUE,...`` of commands on real links."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,10 @@ from typing import Any
 from marqueue.errors import RunError, show
 from marqueue.programs.registry import ProgramError, is_program, name_and_rest, read_program
 from marqueue.scenario.program import DIGEST
+
+
+OUTSIDE_BRACES = re.compile(r",(?![^{]*\})")
+"""A comma between two parameters, and none within the value of one, which may be a table."""
 
 
 def aqm_table(text: str) -> dict[str, Any]:
@@ -22,7 +27,7 @@ def aqm_table(text: str) -> dict[str, Any]:
             table[DIGEST] = read_program(name, Path())
         except ProgramError as error:
             raise RunError(f"--aqm: {error}") from None
-    for each in filter(None, rest.split(",")):
+    for each in filter(None, OUTSIDE_BRACES.split(rest)):
         key, equals, value = each.partition("=")
         if not equals:
             raise RunError(f"--aqm: got {show(each)}, expected NAME=VALUE behind the colon")

@@ -58,7 +58,8 @@ def attach(
         typer.Option(
             "--rate",
             metavar="RATE",
-            help='Rate of the shaper at the device, such as "100 Mbit/s"; pi needs none.',
+            help='Rate of the shaper at the device, such as "100 Mbit/s", or of chokew; pi needs '
+            "none.",
             show_default=False,
         ),
     ] = None,
@@ -67,7 +68,7 @@ def attach(
         typer.Option(
             "--aqm",
             metavar="NAME[:PARAMETER=VALUE,…]",
-            help="The AQM: avq, red, pi, scaled or mkc, with parameters as in scenarios (see "
+            help="The AQM: avq, red, pi, scaled, mkc or chokew, with parameters as in scenarios (see "
             "marqueue aqm show).",
         ),
     ] = "avq",
@@ -91,7 +92,8 @@ def attach(
         typer.Option(
             "--buffer",
             metavar="SIZE",
-            help=f'avq: size of the virtual queue: "30 kB", or "20 packets" of {kernel.FRAME} B.',
+            help="avq: size of the virtual queue; chokew: of the queue (500 packets): "
+            f'"30 kB", or "20 packets" of {kernel.FRAME} B.',
             show_default="100 packets",
         ),
     ] = None,
@@ -106,15 +108,21 @@ def attach(
     netns: Netns = None,
     hook: Hook = "egress",
 ) -> None:
-    """Attach an AQM to a device, at its egress in front of its shaper, or at its ingress (needs
-    root).
+    """Attach an AQM to a device: in front of its queue, or as its queue (needs root).
 
-    The program marks or drops packets before they enter the queue of the device, so that the queue
-    stays short; --rate is the rate of the shaper there. At ingress avq and mkc see what the device
-    has received; --rate is the rate to which avq is to hold it. red, pi and scaled go by the queue
-    of the device's root qdisc, avq by a virtual queue of its own. mkc marks nothing: it writes the
-    price of the link into packets that have a header for it. The program stays until detach. Attach
-    again to change values; counters continue.
+    avq, red, pi, scaled and mkc are in front of the queue of the device, at tc's egress hook. They
+    mark or drop packets before these enter the queue, so that it stays short. --rate is the rate of
+    the shaper there. avq goes by a virtual queue of its own, red, pi and scaled by the queue of the
+    root qdisc. mkc marks nothing: it writes the price of the link into packets that have a header
+    for it.
+
+    avq and mkc can be at ingress too, where they see what the device has received. --rate is the
+    rate to which avq is to hold it.
+
+    chokew is the root qdisc of the device, because it drops packets out of the queue, and shapes it
+    to --rate. It needs Linux 6.16 with CONFIG_NET_SCH_BPF.
+
+    The program stays until detach. Attach again to change values; counters continue.
 
     [bold]Example[/bold]
 
@@ -125,6 +133,8 @@ def attach(
     marqueue attach eth0 --aqm 'pi:q_ref=20 packets'
 
     marqueue attach eth0 --hook ingress --rate '200 Mbit/s'
+
+    marqueue attach eth0 --aqm 'chokew:weights={EF=4}' --rate '100 Mbit/s'
     """
     if is_program(aqm):
         expected = "expected an AQM of the engine: the kernel runs no Python"
@@ -135,13 +145,16 @@ def attach(
             table[name] = value
     read = kernel.Aqm.read(table, rate, buffer, signal)
     if kernel.attach(device, read, netns, hook):
-        say(f"{read.name} is attached to {device}, at tc's {hook} hook{_goes_by(read)}.")
+        say(f"{read.name} is attached to {device}, {_place(read, hook)}.")
     else:
         say(f"{read.name} was attached to {device} already; it has the new values.")
 
 
-def _goes_by(aqm: kernel.Aqm) -> str:
-    return ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
+def _place(aqm: kernel.Aqm, hook: str) -> str:
+    if aqm.name in kernel.qdiscs():
+        return "as its root qdisc, which is the shaper too"
+    by = ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
+    return f"at tc's {hook} hook{by}"
 
 
 def detach(device: Device, netns: Netns = None, hook: Hook = "egress") -> None:

@@ -1,4 +1,4 @@
-"""AQMs at tc's hooks and DCTCP as a congestion control, inside the Linux kernel by BPF.
+"""AQMs at tc's hooks or as qdiscs, and DCTCP as a congestion control, inside the Linux kernel by BPF.
 
 Both need root and a build with the BPF programs; :func:`missing` says what is missing.
 """
@@ -25,6 +25,9 @@ HOOKS = ("egress", "ingress")
 """Where an AQM can be: at packets that a device is about to send, or at those that it has received,
 before they are delivered or forwarded."""
 
+BUFFERS = {"avq": "100 packets", "chokew": "500 packets"}
+"""Sizes of the queues that AQMs of the kernel have of their own, unless they are told another."""
+
 NAMESPACES = Path("/run/netns")
 """Directory of the named namespaces of ip-netns."""
 
@@ -46,10 +49,10 @@ class Aqm:
     parameters: Mapping[str, Value]
     """Given parameters, in base units; all others have their defaults."""
     rate: int | None
-    """bit/s: the rate of the shaper below, counted with the same headers; PI and scaled marking
-    need none."""
+    """bit/s: the rate of the shaper below, counted with the same headers, or that of the qdisc; PI
+    and scaled marking need none."""
     buffer: int
-    """AVQ's virtual queue, bytes; the others have none."""
+    """AVQ's virtual queue or the queue of a qdisc, bytes; the others have none."""
     signal: str
     """One of :data:`SIGNALS`."""
 
@@ -62,18 +65,14 @@ class Aqm:
         signal: str = "ecn",
     ) -> "Aqm":
         """Reads values as scenarios write them: an AQM is a name, or a table with ``name`` and
-        parameters. The virtual queue of AVQ has 100 packets by default.
+        parameters. The virtual queue of AVQ has 100 packets by default, the queue of CHOKeW 500
+        (section 4 of its paper).
 
         Raises MarqueueError with name, value and what was expected.
         """
         given = aqm if isinstance(aqm, str) else aqm.get("name")
         if given not in names():
-            why = (
-                "matched packets are already in the queue, where tc's hook cannot drop them"
-                if str(given).startswith("choke")
-                else "tc's hook sees arrivals only"
-            )
-            expected = f"expected one of {', '.join(names())}: {why}"
+            expected = f"expected one of {', '.join(names())}, for which there are programs"
             raise MarqueueError(f"aqm: got {show(given)}, {expected}")
         place = "rate"
         try:
@@ -81,9 +80,11 @@ class Aqm:
             if bits == 0:
                 raise ValueError(f"got {show(rate)}, expected more than 0")
             place = "buffer"
-            if buffer is not None and given != "avq":
-                raise ValueError(f"got {show(buffer)}, expected none: {given} has no virtual queue")
-            size = _bytes(buffer or "100 packets")
+            if buffer is not None and given not in BUFFERS:
+                raise ValueError(
+                    f"got {show(buffer)}, expected none: {given} has no queue of its own"
+                )
+            size = _bytes(buffer or BUFFERS.get(str(given), "100 packets"))
             if size < FRAME:
                 raise ValueError(f"got {show(buffer)}, expected at least a packet of {FRAME} B")
             place = "signal"
@@ -142,6 +143,11 @@ def names() -> list[str]:
     return _core.kernel_aqms()
 
 
+def qdiscs() -> list[str]:
+    """Those of :func:`names` that are the root qdisc of a device, and its shaper."""
+    return _core.kernel_qdiscs()
+
+
 def missing() -> str | None:
     """The reason why no program can be loaded here; None if it can."""
     return _core.kernel_missing()
@@ -149,10 +155,11 @@ def missing() -> str | None:
 
 def attach(device: str, aqm: Aqm, netns: str | None = None, hook: str = "egress") -> bool:
     """Attaches an AQM to a device: to its egress, before its shaper, or to its ingress (avq and
-    mkc, which go by arrivals alone). Returns False if it was already there.
+    mkc, which go by arrivals alone), or, one of :func:`qdiscs`, as its root qdisc. Returns False if
+    it was already there.
 
     An AQM that is already attached gets the new parameters and keeps its state and counters;
-    another one is replaced. It stays until :func:`detach`, or until the device is removed.
+    another one at the same hook is replaced. It stays until :func:`detach`, or until the device is removed.
     ``netns`` is a name of ip-netns or the file of a network namespace; ``hook`` is one of
     :data:`HOOKS`. Raises KernelRefused.
     """

@@ -45,7 +45,10 @@ marqueue_core::params! {
 
 impl Params {
     /// L_th < L- < L+ (section 2.2).
-    fn check_order(&self) -> Result<(), ParamError> {
+    ///
+    /// # Errors
+    /// If it is not so: the parameter that is too small.
+    pub fn check_order(&self) -> Result<(), ParamError> {
         let Params { l_th, l_minus, l_plus, .. } = *self;
         if l_th >= l_minus {
             let expected = format!("more than l_th = {l_th} packets (l_th < l_minus < l_plus)");

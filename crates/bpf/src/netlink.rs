@@ -1,4 +1,5 @@
-//! Queries over netlink: which root qdisc has a device, has it a clsact qdisc, and has that any filter?
+//! Qdiscs and filters of a device over netlink: which root qdisc has it, has it a clsact qdisc, and has that any filter?
+//! And a root qdisc is set and deleted.
 //!
 //! libbpf can query only its own filter and cannot tell a hook without filters from no hook. Detaching must know both,
 //! so that it does not remove a hook that others use.
@@ -7,9 +8,13 @@ use crate::interface::Error;
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{recv, sendto, socket, AddressFamily, RecvFlags, SendFlags, SocketType};
 
+const RTM_NEWQDISC: u16 = 36;
+const RTM_DELQDISC: u16 = 37;
 const RTM_GETQDISC: u16 = 38;
 const RTM_GETTFILTER: u16 = 46;
 const NLM_F_REQUEST_DUMP: u16 = 0x301;
+const NLM_F_REQUEST_ACK: u16 = 0x5;
+const NLM_F_REPLACE_CREATE: u16 = 0x500;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 
@@ -34,12 +39,45 @@ pub fn has_clsact(ifindex: i32) -> Result<bool, Error> {
     Ok(qdiscs(ifindex)?.iter().any(|each| each.parent == CLSACT))
 }
 
-/// The kind of the device's root qdisc, as tc names it; `None` if it has none.
+/// The device's root qdisc; `None` if it has none.
 ///
 /// # Errors
 /// If the kernel refuses the query.
-pub fn root_qdisc(ifindex: i32) -> Result<Option<String>, Error> {
-    Ok(qdiscs(ifindex)?.into_iter().find(|each| each.parent == ROOT).map(|each| each.kind))
+pub fn root_qdisc(ifindex: i32) -> Result<Option<Root>, Error> {
+    let found = qdiscs(ifindex)?.into_iter().find(|each| each.parent == ROOT);
+    Ok(found.map(|each| Root { kind: each.kind, is_default: each.handle == 0 }))
+}
+
+/// A root qdisc.
+pub struct Root {
+    /// As tc names it.
+    pub kind: String,
+    /// The kernel has made it, as it does for every device; nobody has set it.
+    pub is_default: bool,
+}
+
+/// Makes a qdisc of this kind the root of a device, in place of the one there.
+///
+/// # Errors
+/// If the kernel refuses it.
+pub fn set_root(ifindex: i32, kind: &str) -> Result<(), Error> {
+    let mut attributes = Vec::new();
+    attributes.extend((4 + kind.len() as u16 + 1).to_ne_bytes());
+    attributes.extend(TCA_KIND.to_ne_bytes());
+    attributes.extend(kind.as_bytes());
+    attributes.push(0);
+    attributes.resize(attributes.len().next_multiple_of(4), 0);
+    let done = change(RTM_NEWQDISC, NLM_F_REQUEST_ACK | NLM_F_REPLACE_CREATE, ifindex, &attributes);
+    done.map_err(|error| Error(format!("root qdisc {kind} of device {ifindex}: {error}")))
+}
+
+/// Deletes the root qdisc of a device, for which the kernel then makes a default one.
+///
+/// # Errors
+/// If the kernel refuses it.
+pub fn delete_root(ifindex: i32) -> Result<(), Error> {
+    let done = change(RTM_DELQDISC, NLM_F_REQUEST_ACK, ifindex, &[]);
+    done.map_err(|error| Error(format!("root qdisc of device {ifindex}: {error}")))
 }
 
 /// The qdiscs of a device. The kernel tells of those of all devices.
@@ -65,22 +103,46 @@ pub fn has_filters(ifindex: i32) -> Result<bool, Error> {
 /// A qdisc or a filter.
 struct Object {
     ifindex: i32,
+    handle: u32,
     parent: u32,
     kind: String,
 }
 
-/// The objects of a kind.
-fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<Object>> {
-    let socket = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
-    let mut request = Vec::with_capacity(REQUEST);
-    request.extend((REQUEST as u32).to_ne_bytes());
+/// A message about a qdisc or a filter of a device.
+fn request(kind: u16, flags: u16, ifindex: i32, parent: u32, attributes: &[u8]) -> Vec<u8> {
+    let mut request = Vec::with_capacity(REQUEST + attributes.len());
+    request.extend(((REQUEST + attributes.len()) as u32).to_ne_bytes());
     request.extend(kind.to_ne_bytes());
-    request.extend(NLM_F_REQUEST_DUMP.to_ne_bytes());
+    request.extend(flags.to_ne_bytes());
     request.extend([0; 8 + 4]);
     request.extend(ifindex.to_ne_bytes());
     request.extend([0; 4]);
     request.extend(parent.to_ne_bytes());
     request.extend([0; 4]);
+    request.extend(attributes);
+    request
+}
+
+/// Changes the root qdisc, and waits for the kernel's answer.
+fn change(kind: u16, flags: u16, ifindex: i32, attributes: &[u8]) -> rustix::io::Result<()> {
+    let socket = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+    let request = request(kind, flags, ifindex, ROOT, attributes);
+    sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
+    let mut answer = vec![0; 1 << 12];
+    let (length, _) = recv(&socket, &mut answer[..], RecvFlags::empty())?;
+    let error =
+        answer[..length].get(HEADER..HEADER + 4).map(|word| i32::from_ne_bytes(word.try_into().expect("4 bytes")));
+    match error {
+        Some(0) => Ok(()),
+        Some(error) => Err(rustix::io::Errno::from_raw_os_error(-error)),
+        None => Err(rustix::io::Errno::BADMSG),
+    }
+}
+
+/// The objects of a kind.
+fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<Object>> {
+    let socket = socket(AddressFamily::NETLINK, SocketType::RAW, None)?;
+    let request = request(kind, NLM_F_REQUEST_DUMP, ifindex, parent, &[]);
     sendto(&socket, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
     let mut found = Vec::new();
     let mut answer = vec![0; 1 << 16];
@@ -94,7 +156,8 @@ fn dump(kind: u16, ifindex: i32, parent: u32) -> rustix::io::Result<Vec<Object>>
                 _ if rest.len() >= REQUEST => {
                     let end = (word(0) as usize).clamp(REQUEST, rest.len());
                     let kind = kind_of(&rest[REQUEST..end]);
-                    found.push(Object { ifindex: word(20) as i32, parent: word(28), kind });
+                    let (ifindex, handle, parent) = (word(20) as i32, word(24), word(28));
+                    found.push(Object { ifindex, handle, parent, kind });
                 }
                 _ => {}
             }
