@@ -4,7 +4,17 @@ use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-const PROGRAMS: [&str; 7] = ["avq", "red", "pi", "scaled", "mkc", "chokew", "dctcp"];
+/// The files, each the name of its object. A qdisc has another one for tests (`TEST_RUN` in c/qdisc.h).
+const PROGRAMS: [(&str, Option<&str>); 8] = [
+    ("avq", None),
+    ("red", None),
+    ("pi", None),
+    ("scaled", None),
+    ("mkc", None),
+    ("dctcp", None),
+    ("chokew", None),
+    ("chokew", Some("TEST_RUN")),
+];
 
 fn main() {
     println!("cargo:rustc-check-cfg=cfg(programs)");
@@ -15,7 +25,7 @@ fn main() {
         Some("it was built without the feature \"kernel\"".to_string())
     } else {
         match compiler() {
-            Some(clang) => PROGRAMS.iter().find_map(|name| compile(&clang, name).err()),
+            Some(clang) => PROGRAMS.iter().find_map(|(name, define)| compile(&clang, name, *define).err()),
             None => Some("clang 15 or later was missing when it was built".to_string()),
         }
     };
@@ -31,12 +41,14 @@ fn compiler() -> Option<String> {
     String::from_utf8(told.stdout).ok().map(|name| name.trim().to_string()).filter(|name| !name.is_empty())
 }
 
-fn compile(clang: &str, name: &str) -> Result<(), String> {
+fn compile(clang: &str, name: &str, define: Option<&str>) -> Result<(), String> {
     let set = |variable| env::var_os(variable).expect("cargo sets it");
     let architecture = set("CARGO_CFG_TARGET_ARCH").into_string().expect("a name");
-    let object = PathBuf::from(set("OUT_DIR")).join(format!("{name}.bpf.o"));
+    let object =
+        PathBuf::from(set("OUT_DIR")).join(format!("{name}{}.bpf.o", if define.is_some() { "_at" } else { "" }));
     let ran = Command::new(clang)
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Wno-unused-parameter"])
+        .args(define.map(|name| format!("-D{name}")))
         .arg("-I")
         .arg(set("DEP_BPF_INCLUDE"))
         // Debian has <asm/types.h> here, where compilers for BPF do not look.

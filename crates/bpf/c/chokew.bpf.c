@@ -164,6 +164,8 @@ static __always_inline __u32 depart(struct state *q, const struct law *law, __u6
 	return number & (SLOTS - 1);
 }
 
+#ifdef TEST_RUN
+
 // For BPF_PROG_TEST_RUN: time, and in `cb` whether a packet leaves, flow, code point and random number of one that
 // arrives. The answer is the outcome, and the place in `cb`.
 SEC("tc")
@@ -182,5 +184,7 @@ int chokew_at(struct __sk_buff *skb)
 	skb->cb[4] = decision.place;
 	return decision.outcome;
 }
+
+#endif
 
 QDISC(chokew);

@@ -112,6 +112,10 @@ static __always_inline struct decision arrive(struct state *q, const struct law 
 /* Takes the next packet out of the queue, which is not empty: its place. */
 static __always_inline __u32 depart(struct state *q, const struct law *law, __u64 now);
 
+/* With TEST_RUN the file becomes a program that decides about packets which are not there, for tests. It has none of the
+ * following, which kernels without qdiscs in BPF do not take. */
+#ifndef TEST_RUN
+
 /* Of the kernel's structures what is used here; the loader finds the places in the running kernel. */
 #define KERNEL __attribute__((preserve_access_index))
 
@@ -160,14 +164,13 @@ struct Qdisc_ops {
 	void (*destroy)(struct Qdisc *sch);
 };
 
-/* Weak, because a kernel without them can still run what has no qdisc. */
-extern __u32 bpf_skb_get_hash(struct sk_buff *skb) __ksym __weak;
-extern void bpf_kfree_skb(struct sk_buff *skb) __ksym __weak;
-extern void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free) __ksym __weak;
-extern void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, __u64 expire, __u64 delta_ns) __ksym __weak;
-extern void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym __weak;
-extern int bpf_dynptr_from_skb(struct sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr) __ksym __weak;
-extern void *bpf_dynptr_slice(const struct bpf_dynptr *ptr, __u32 offset, void *buffer, __u32 size) __ksym __weak;
+extern __u32 bpf_skb_get_hash(struct sk_buff *skb) __ksym;
+extern void bpf_kfree_skb(struct sk_buff *skb) __ksym;
+extern void bpf_qdisc_skb_drop(struct sk_buff *skb, struct bpf_sk_buff_ptr *to_free) __ksym;
+extern void bpf_qdisc_watchdog_schedule(struct Qdisc *sch, __u64 expire, __u64 delta_ns) __ksym;
+extern void bpf_qdisc_bstats_update(struct Qdisc *sch, const struct sk_buff *skb) __ksym;
+extern int bpf_dynptr_from_skb(struct sk_buff *skb, __u64 flags, struct bpf_dynptr *ptr) __ksym;
+extern void *bpf_dynptr_slice(const struct bpf_dynptr *ptr, __u32 offset, void *buffer, __u32 size) __ksym;
 
 /* The packets in the places of `slots`. */
 struct buffer {
@@ -357,5 +360,9 @@ static __always_inline void destroy(struct Qdisc *sch)
 		.destroy = (void *)name##_destroy,                                                         \
 	};                                                                                                 \
 	char _license[] SEC("license") = "Dual MIT/GPL"
+
+#else
+#define QDISC(name) char _license[] SEC("license") = "Dual MIT/GPL"
+#endif
 
 #endif

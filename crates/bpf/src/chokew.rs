@@ -32,7 +32,7 @@ const UNIT: u64 = 1 << 20;
 const CODE_POINTS: usize = 64;
 
 /// Parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChokeWParams {
     /// Rate of the link, bytes/s.
     pub rate: u64,
@@ -48,8 +48,8 @@ pub struct ChokeWParams {
     pub p_plus: u64,
     /// p-, 2^-32.
     pub p_minus: u64,
-    /// Weights by code point, 2^-20.
-    pub weights: [u64; CODE_POINTS],
+    /// The weight of each of the 64 code points, 2^-20.
+    pub weights: Vec<u64>,
 }
 
 impl ChokeWParams {
@@ -78,7 +78,7 @@ impl ChokeWParams {
             l_plus: params.l_plus.floor() as u64,
             p_plus: share(params.p_plus),
             p_minus: share(params.p_minus),
-            weights: params.weights.or(1.0).map(|weight| (weight * UNIT as f64).round() as u64),
+            weights: params.weights.or(1.0).map(|weight| (weight * UNIT as f64).round() as u64).to_vec(),
         })
     }
 
@@ -100,15 +100,17 @@ impl ChokeWParams {
 
     /// The words of the program's `struct law`.
     pub fn words(&self) -> Vec<u64> {
-        let &ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights } = self;
-        [&[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus], weights.as_slice()].concat()
+        let ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights } = self;
+        [&[*rate, *limit, *l_th, *l_minus, *l_plus, *p_plus, *p_minus], weights.as_slice()].concat()
     }
 
     /// The reverse of [`ChokeWParams::words`].
     pub fn from_words(words: &[u64]) -> Option<ChokeWParams> {
         let &[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, ref weights @ ..] = words else { return None };
-        let weights = weights.try_into().ok()?;
-        Some(ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights })
+        (weights.len() == CODE_POINTS).then(|| {
+            let weights = weights.to_vec();
+            ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights }
+        })
     }
 }
 

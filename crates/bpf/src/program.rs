@@ -43,8 +43,11 @@ fn place(aqm: &str) -> usize {
 
 const KEY: [u8; 4] = [0; 4];
 
-/// The maps that only a qdisc in the kernel needs: its operations, and its packets.
-const OF_QDISC: [&str; 2] = ["qdisc", "buffers"];
+/// The decisions of CHOKeW without the qdisc, for tests.
+const CHOKEW_AT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/chokew_at.bpf.o"));
+
+/// The map of a qdisc's operations.
+const OPERATIONS: &str = "qdisc";
 
 /// Loads the object file of an AQM with one of its programs.
 ///
@@ -57,13 +60,11 @@ pub fn load(program: &str, setup: &Setup) -> Result<Object, Error> {
     requirements::check()?;
     let aqm = setup.law.name();
     let explain = |error| libbpf_error(&format!("the kernel{} refused the program of {aqm}", since(aqm)), &error);
-    let mut open = ObjectBuilder::default().open_memory(OBJECTS[place(aqm)].1).map_err(explain)?;
+    let bytes = if program == "chokew_at" { CHOKEW_AT } else { OBJECTS[place(aqm)].1 };
+    let mut open = ObjectBuilder::default().open_memory(bytes).map_err(explain)?;
     for mut each in open.progs_mut() {
         let wanted = each.name() == program;
         each.set_autoload(wanted);
-    }
-    for mut map in open.maps_mut().filter(|map| OF_QDISC.iter().any(|name| map.name() == *name)) {
-        map.set_autocreate(false).expect("it is not loaded yet");
     }
     let object = open.load().map_err(explain)?;
     write_setup(&map(&object, "setup"), setup)?;
@@ -82,10 +83,7 @@ pub fn load_qdisc(name: &str, setup: &Setup) -> Result<Object, Error> {
     let aqm = setup.law.name();
     let explain = |error| libbpf_error(&format!("the kernel refused the qdisc {aqm}"), &error);
     let mut open = ObjectBuilder::default().open_memory(OBJECTS[place(aqm)].1).map_err(explain)?;
-    for mut each in open.progs_mut().filter(|each| each.name().to_string_lossy().ends_with("_at")) {
-        each.set_autoload(false);
-    }
-    let mut operations = open.maps_mut().find(|map| map.name() == OF_QDISC[0]).expect("a map of operations");
+    let mut operations = open.maps_mut().find(|map| map.name() == OPERATIONS).expect("a map of operations");
     // The first field is the name, of 16 bytes with a terminating zero.
     let value = operations.initial_value_mut().expect("what is in the object");
     value[..name.len()].copy_from_slice(name.as_bytes());
@@ -102,7 +100,7 @@ pub fn load_qdisc(name: &str, setup: &Setup) -> Result<Object, Error> {
 /// # Panics
 /// If it is not an object of [`load_qdisc`].
 pub fn register_qdisc(object: &mut Object) -> Result<Link, Error> {
-    let mut operations = object.maps_mut().find(|map| map.name() == OF_QDISC[0]).expect("a map of operations");
+    let mut operations = object.maps_mut().find(|map| map.name() == OPERATIONS).expect("a map of operations");
     operations.attach_struct_ops().map_err(|error| libbpf_error("the kernel refused the operations of a qdisc", &error))
 }
 

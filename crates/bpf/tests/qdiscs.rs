@@ -3,6 +3,7 @@
 //! qdiscs in BPF, too.
 
 use marqueue_bpf::chokew::{ChokeWParams, Outcome, Queue, QueuedPacket};
+use marqueue_bpf::fixed_point::ONE;
 
 const RATE: u64 = 10_000_000;
 
@@ -29,7 +30,7 @@ fn filled(law: &ChokeWParams, packets: u32, p0: f64) -> Queue {
         let flow = if each % 4 == 0 { 1 } else { 100 + each };
         queue.arrive(law, QueuedPacket { flow, bytes: 1000, dscp: 0 }, 0, u32::MAX);
     }
-    queue.state.p0 = (p0 * 2f64.powi(32)) as u64;
+    queue.state.p0 = (p0 * ONE as f64) as u64;
     queue
 }
 
@@ -49,7 +50,7 @@ fn chokew_drops_as_often_as_its_draws_match() {
             matches!(queue.arrive(&law, packet, 0, random), Outcome::Matched(_))
         });
         let share = matched.count() as f64 / f64::from(trials);
-        let none = |draws: f64| 0.75f64.powf(draws);
+        let none = |draws: f64| marqueue_core::math::powf(0.75, draws);
         let part = m - m.floor();
         let expected = 1.0 - (1.0 - part) * none(m.floor()) - part * none(m.ceil());
         let deviation = (expected * (1.0 - expected) / f64::from(trials)).sqrt();
@@ -127,7 +128,7 @@ mod in_the_kernel {
         let law = (0..20u32, prop_oneof![0.0..0.1, 0.1..3.0], 1.0..20.0, 5..60u64);
         let law = law.prop_map(|(l_th, p_plus, weight, limit)| super::law(l_th.into(), p_plus, weight, limit));
         let run = |(law, steps): (ChokeWParams, Vec<(u64, Step)>)| {
-            let setup = Setup { law: Law::ChokeW(law), signal: Signal::Drop, clsact: false };
+            let setup = Setup { law: Law::ChokeW(law.clone()), signal: Signal::Drop, clsact: false };
             let kernel = program::load("chokew_at", &setup).expect("a kernel that takes it");
             let mut reference = Queue::default();
             let mut now = 1_000_000;
