@@ -177,7 +177,7 @@ lab-site: web/built/lab.stamp ## Build the lab as files for any web server (OUT=
 	rm -rf $(OUT) && mkdir -p $(dir $(OUT)) && cp -r web/built/lab $(OUT)
 	@echo "$(OUT): $(call packed,$(OUT)) compressed, of which the compiler, loaded after the first picture, takes $(call packed,$(OUT)/compiler)"
 
-test: test-rust test-python test-faults test-web ## Run every test
+test: test-rust test-python test-faults test-qemu test-web ## Run every test
 
 test-rust: ## Run the tests in Rust
 	cargo test --workspace --locked $(KERNEL:%=--features marqueue-bpf/%)
@@ -199,6 +199,13 @@ test-timing: $(EXTENSION) $(INSTALLED) ## Tests with real packets whose outcome 
 
 test-web: $(EXTENSION) $(BUILT) $(if $(NODE),$(if $(WASM_TARGET),$(ENGINE_PAGE))) ## Try the pages in Chromium
 	$(if $(NODE),$(if $(CHROMIUM),cd web && npx playwright test $(if $(WASM_TARGET),,tests/report.spec.ts tests/notebook.spec.ts),@echo "Skipped: no chromium"),@echo "Skipped: $(NO_NODE)")
+
+# In virtual time: QEMU_SECONDS is that of each measurement. The kernel is Debian's newest, which this gets once.
+QEMU_SECONDS ?= 4
+test-qemu: $(EXTENSION) $(INSTALLED) ## Try qdiscs in BPF in a kernel that takes them, in a virtual machine (qemu; QEMU_SECONDS=4)
+	$(if $(KERNEL),cargo build --quiet --locked -p marqueue-bpf --features kernel --example attach)
+	-$(BIN)/python tests/qemu/machine.py
+	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest tests/qemu
 
 # One process, because it forks.
 test-faults: $(EXTENSION) $(INSTALLED) ## Kill runs, damage files and fill disks, a few times each

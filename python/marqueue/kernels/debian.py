@@ -58,6 +58,11 @@ class Apt:
         [found] = into.glob(f"{name}_*.deb")
         return found
 
+    def depends(self, name: str) -> list[str]:
+        """The packages that the newest version of a binary package depends on."""
+        lines = call(["apt-cache", *self.options, "depends", name], self.folder)
+        return [line.split()[-1] for line in lines if line.strip().startswith("Depends:")]
+
     def original_source(self, name: str, into: Path) -> Path:
         """Downloads the upstream part of the newest source package, which apt verifies."""
         into.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,16 @@
+#!/bin/dash
+# Process 1 of the machine: mounts what programs expect, loads the modules, runs the script, and ends the machine.
+/bin/busybox --install -s /applets
+export PATH=/bin:/applets
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+mount -t tmpfs none /run
+mount -t tmpfs none /tmp
+mount -t bpf none /sys/fs/bpf
+for module in /modules/*.ko; do
+	insmod "$module"
+done
+ip link set lo up
+. /script.sh
+poweroff -f

@@ -1,0 +1,111 @@
+"""Queue disciplines in BPF, in a kernel that takes them: CHOKeW with real TCP and UDP, in virtual
+time.
+
+``MARQUEUE_QEMU_SECONDS`` is how long each measurement takes in the machine.
+"""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import machine
+
+SECONDS = int(os.environ.get("MARQUEUE_QEMU_SECONDS", "4"))
+ATTACH = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug" / "examples" / "attach"
+
+WHY_NOT = machine.missing() or (None if ATTACH.exists() else f"{ATTACH} is not built")
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the machine printed, by section."""
+    folder = tmp_path_factory.mktemp("machine")
+    script = folder / "script.sh"
+    text = (machine.HERE / "qdisc.sh").read_text(encoding="utf-8")
+    script.write_text(text.replace("@SECONDS@", str(SECONDS)), encoding="utf-8")
+    # Ten times what it takes on an idle machine.
+    most = 10 * (20 + 5 * SECONDS)
+    printed = machine.boot(machine.archive(script, (ATTACH,), folder), most)
+    (folder / "console").write_text(printed, encoding="utf-8")
+    assert "== end" in printed, printed[-2000:]
+    return _sections(printed)
+
+
+def _sections(printed: str) -> dict[str, str]:
+    parts = re.split(r"^== (.*)$", printed, flags=re.MULTILINE)
+    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def numbers(text: str) -> dict[str, float]:
+    """Lines of a name and a number."""
+    return {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.]+)$", text, re.M)}
+
+
+def test_chokew_leaves_tcp_its_part_of_the_link_as_in_the_simulator(said):
+    fifo, chokew = numbers(said["fifo"]), numbers(said["chokew"])
+    # kbit/s of 10,000, of which the simulator gives TCP 5099 +- 102 (docs/attach.md). With a FIFO it
+    # has what it sends before the other flow begins.
+    assert chokew["tcp"] == pytest.approx(5099, rel=0.15)
+    assert chokew["tcp"] > 2 * fifo["tcp"]
+    # 1514 bytes on the wire carry 1400 of UDP with 42 of headers, and 1448 of TCP.
+    assert 8500 < chokew["tcp"] + chokew["udp"] < 10_000
+
+
+def test_what_it_counts_is_what_tc_counts(said):
+    stats = numbers(said["stats"])
+    sent, packets, dropped = map(
+        int, re.findall(r"Sent (\d+) bytes (\d+) pkt \(dropped (\d+)", said["tc"])[0]
+    )
+    assert stats["packets"] == packets + dropped
+    assert stats["dropped"] == dropped == stats["matched"] + stats["overflow"]
+    assert stats["matched"] > 0
+    assert stats["matched"] % 2 == stats["queue"] == stats["marked"] == 0
+    assert sent < stats["bytes"]
+    assert "backlog 0b 0p" in said["tc"]
+
+
+def test_a_second_attach_changes_values_and_keeps_counters(said):
+    assert said["attach"].startswith("attached true\nqdisc chokew_")
+    first, *rest = said["again"].splitlines()
+    assert first == "attached false"
+    assert numbers("\n".join(rest)) == numbers(said["stats"])
+
+
+def test_a_class_of_more_weight_loses_less(said):
+    received = numbers(said["weights"])
+    # Of 8 Mbit/s each.
+    assert received["ef"] > 1.3 * received["plain"]
+
+
+def test_overload_fills_the_buffer_and_no_more(said):
+    stats = numbers(said["overload"])
+    assert stats["overflow"] > 0
+    assert stats["queue"] <= 50 * 1514
+
+
+def test_nothing_stays_when_it_is_detached_or_its_device_goes(said):
+    assert said["detach"].splitlines()[0] == "detached true"
+    assert "chokew" not in said["detach"]
+    assert "noqueue" in said["detach"].splitlines()[-1]
+    first, none, again, received, pins = said["gone with its device"].splitlines()
+    assert "no AQM is attached" in none
+    assert (first, again, pins) == ("attached true", "attached true", "1")
+    assert "2 packets received" in received
+    none, again, detached = said["removed by somebody"].splitlines()
+    assert "no AQM is attached" in none
+    assert (again, detached) == ("attached true", "detached true")
+
+
+def test_a_root_qdisc_that_somebody_has_set_is_not_replaced(said):
+    assert "got root qdisc tbf, which somebody has set" in said["in the way"]
+
+
+def test_the_programs_of_tc_hooks_are_taken_by_this_kernel_too(said):
+    assert said["hooks"].splitlines() == ["attached true", "detached true"] * 5
+
+
+def test_the_kernel_complains_of_nothing(said):
+    assert said["log"] == ""
