@@ -432,7 +432,8 @@ def kernel_attach(
     buffer: int,
     signal: str,
 ) -> bool:
-    """Put an AQM at a device's egress or ingress, or make it its root qdisc, or tell it the new law; was it not there?
+    """Put an AQM at a device's egress or ingress, or make it its root qdisc, or tell it the new
+    law; was it not there?
 
     Arguments as for :func:`kernel_check`; ``netns`` is the file of a network namespace. Raises
     KernelError.

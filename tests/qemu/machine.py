@@ -1,10 +1,10 @@
-"""A virtual machine with Debian's newest kernel, in virtual time: for programs of newer kernels than
-the one that runs here.
+"""A virtual machine with Debian's newest kernel, in virtual time: for programs that the kernel of
+this machine does not take.
 
 qemu counts instructions as time (-icount), so that a busy host does not make the machine late. Two
-runs agree to a few percent, not to the bit: why is not known. It has no disk and no network: its files are an archive that is
-made here, of busybox, of a few programs of this machine with their libraries, and of modules of the
-kernel.
+runs agree to a few percent, not to the bit: why is not known. It has no disk and no network: its
+files are an archive that is made here, of busybox, of a few programs of this machine with their
+libraries, and of modules of the kernel.
 
 ``python tests/qemu/machine.py`` gets the kernel from Debian's archive, some 40 MB, into the cache.
 """

@@ -46,12 +46,13 @@ def numbers(text: str) -> dict[str, float]:
 
 def test_chokew_leaves_tcp_its_part_of_the_link_as_in_the_simulator(said):
     fifo, chokew = numbers(said["fifo"]), numbers(said["chokew"])
-    # kbit/s of 10,000, of which the simulator gives TCP 5099 +- 102 (docs/attach.md). With a FIFO it
-    # has what it sends before the other flow begins.
-    assert chokew["tcp"] == pytest.approx(5099, rel=0.15)
+    # kbit/s of 10,000, of which the simulator gives TCP 5099 +- 102 (docs/attach.md), and with a
+    # FIFO 5: what TCP has there it sent before the other flow began, and has here too.
+    assert chokew["tcp"] == pytest.approx(5099, abs=500 + fifo["tcp"])
     assert chokew["tcp"] > 2 * fifo["tcp"]
     # 1514 bytes on the wire carry 1400 of UDP with 42 of headers, and 1448 of TCP.
-    assert 8500 < chokew["tcp"] + chokew["udp"] < 10_000
+    # They are measured over times of their own, which differ by some of a second.
+    assert 8500 < chokew["tcp"] + chokew["udp"] < 10_500
 
 
 def test_what_it_counts_is_what_tc_counts(said):

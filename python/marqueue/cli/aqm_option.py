@@ -9,7 +9,6 @@ from marqueue.errors import RunError, show
 from marqueue.programs.registry import ProgramError, is_program, name_and_rest, read_program
 from marqueue.scenario.program import DIGEST
 
-
 OUTSIDE_BRACES = re.compile(r",(?![^{]*\})")
 """A comma between two parameters, and none within the value of one, which may be a table."""
 

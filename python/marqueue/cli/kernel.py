@@ -68,8 +68,8 @@ def attach(
         typer.Option(
             "--aqm",
             metavar="NAME[:PARAMETER=VALUE,…]",
-            help="The AQM: avq, red, pi, scaled, mkc or chokew, with parameters as in scenarios (see "
-            "marqueue aqm show).",
+            help="The AQM: avq, red, pi, scaled, mkc or chokew, with parameters as in scenarios "
+            "(see marqueue aqm show).",
         ),
     ] = "avq",
     gamma: Annotated[

@@ -1,4 +1,4 @@
-"""AQMs at tc's hooks or as qdiscs, and DCTCP as a congestion control, inside the Linux kernel by BPF.
+"""AQMs at tc's hooks or as qdiscs, and DCTCP as a congestion control, in the Linux kernel by BPF.
 
 Both need root and a build with the BPF programs; :func:`missing` says what is missing.
 """
@@ -159,8 +159,8 @@ def attach(device: str, aqm: Aqm, netns: str | None = None, hook: str = "egress"
     it was already there.
 
     An AQM that is already attached gets the new parameters and keeps its state and counters;
-    another one at the same hook is replaced. It stays until :func:`detach`, or until the device is removed.
-    ``netns`` is a name of ip-netns or the file of a network namespace; ``hook`` is one of
+    another one at the same hook is replaced. It stays until :func:`detach`, or until the device is
+    removed. ``netns`` is a name of ip-netns or the file of a network namespace; ``hook`` is one of
     :data:`HOOKS`. Raises KernelRefused.
     """
     try:
