@@ -382,6 +382,9 @@ bench: ## Time queues, event lists and whole runs
 bench-cli: $(EXTENSION) $(INSTALLED) ## Time the command beyond its simulations (5 minutes)
 	$(BIN)/python -m benches.cli $(BENCH)
 
+bench-attach: ## Time a packet in each program for the kernel (root; a few seconds)
+	cargo run --quiet --release --locked -p marqueue-bpf --features kernel --example cost
+
 bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 

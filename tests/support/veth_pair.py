@@ -71,8 +71,15 @@ class Pair:
         for host in "ab":
             self.run(host, f"ethtool -K v tso {state} gso {state} gro off tx {state}")
 
-    def tcp(self, to: str = "10.98.0.2", control: str = "cubic", size: str = "1500K") -> Any:
-        """Bytes from ``a`` to ``b`` over two connections. Returns iperf3's report."""
+    def tcp(
+        self,
+        to: str = "10.98.0.2",
+        control: str = "cubic",
+        size: str = "1500K",
+        sender: str | None = None,
+    ) -> Any:
+        """Bytes from ``a``, or from the namespace ``sender``, to ``b`` over two connections.
+        Returns iperf3's report."""
         server = subprocess.Popen(
             self.at("b", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, text=True
         )
@@ -81,7 +88,8 @@ class Pair:
             try:
                 while "listening" not in server.stdout.readline():
                     assert server.poll() is None
-                return json.loads(self.run("a", f"iperf3 -c {to} -C {control} -n {size} -P 2 -J"))
+                command = f"iperf3 -c {to} -C {control} -n {size} -P 2 -J".split()
+                return json.loads(shell(*requirements.inside(sender or self.names["a"], command)))
             finally:
                 server.kill()
                 server.wait()

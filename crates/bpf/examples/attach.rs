@@ -11,7 +11,7 @@
 
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper};
-use marqueue_bpf::{device, Hook};
+use marqueue_bpf::{attachment, Hook};
 use std::error::Error;
 
 const PACKET: u64 = 1514;
@@ -20,9 +20,9 @@ const USAGE: &str = "expected DEVICE AQM RATE BUFFER, DEVICE stats or DEVICE det
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [device, "detach"] => println!("detached {}", device::detach(None, device, Hook::Egress)?),
+        [device, "detach"] => println!("detached {}", attachment::detach(None, device, Hook::Egress)?),
         [device, "stats"] => {
-            let stats = device::stats(None, device, Hook::Egress)?.ok_or("no AQM is attached")?;
+            let stats = attachment::stats(None, device, Hook::Egress)?.ok_or("no AQM is attached")?;
             println!("packets {}", stats.counters.packets);
             println!("bytes {}", stats.counters.bytes);
             println!("marked {}", stats.counters.marked);
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [device, aqm, rate, buffer] => {
             let shaper = Shaper { rate: Some(rate.parse()?), packet: PACKET, buffer: buffer.parse::<u64>()? * PACKET };
             let law = Law::read(&serde_json::from_str(aqm)?, shaper)?;
-            println!("attached {}", device::attach(None, device, Hook::Egress, law, Signal::Ecn)?);
+            println!("attached {}", attachment::attach(None, device, Hook::Egress, law, Signal::Ecn)?);
         }
         _ => return Err(USAGE.into()),
     }

@@ -61,7 +61,7 @@ impl Hook {
     }
 }
 
-/// The answer of `device::stats`.
+/// The answer of `attachment::stats`.
 #[derive(Clone, Debug)]
 pub struct Stats {
     /// Settings.

@@ -3,16 +3,18 @@
 //! [`algorithm`] has the AQMs in integer arithmetic, a file each: the references for the BPF programs, equal to them bit
 //! for bit (`tests/equality.rs`), and close to the simulator's in floating point (`tests/precision.rs`). They are always
 //! compiled. The programs (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
-//! of [`device`] and [`dctcp`] returns an error.
+//! of [`attachment`] and [`dctcp`] returns an error.
 
 pub mod algorithm;
 pub mod arrival;
+#[cfg(programs)]
+pub mod attachment;
 pub mod avq;
 pub mod chokew;
 #[cfg(programs)]
 pub mod dctcp;
 #[cfg(programs)]
-pub mod device;
+mod device;
 #[cfg(programs)]
 mod filter;
 pub mod fixed_point;
@@ -35,7 +37,7 @@ pub mod scaled;
 mod unavailable;
 
 #[cfg(not(programs))]
-pub use unavailable::{dctcp, device, missing};
+pub use unavailable::{attachment, dctcp, missing};
 
 pub use interface::{Counters, Error, Hook, Setup, Stats};
 #[cfg(programs)]

@@ -1,4 +1,4 @@
-//! Stand-ins for [`crate::device`] and [`crate::dctcp`] in a build without BPF programs. Every function returns an
+//! Stand-ins for [`crate::attachment`] and [`crate::dctcp`] in a build without BPF programs. Every function returns an
 //! error.
 
 /// Why the programs are missing, and what to install.
@@ -14,7 +14,7 @@ pub fn missing() -> Option<String> {
 }
 
 /// Stand-in for the module of that name.
-pub mod device {
+pub mod attachment {
     use super::MESSAGE;
     use crate::algorithm::Law;
     use crate::interface::{Error, Hook, Stats};

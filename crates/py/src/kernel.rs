@@ -2,7 +2,7 @@
 
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper, NAMES, QDISCS};
-use marqueue_bpf::{dctcp, device, Hook, Stats};
+use marqueue_bpf::{attachment, dctcp, Hook, Stats};
 use marqueue_core::params::PolicySpec;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -55,14 +55,14 @@ pub fn kernel_attach(
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
     let (law, at) = (read(policy, Shaper { rate, packet, buffer })?, read_hook(hook)?);
-    py.detach(|| device::attach(netns.as_deref(), device, at, law, signal)).map_err(refused)
+    py.detach(|| attachment::attach(netns.as_deref(), device, at, law, signal)).map_err(refused)
 }
 
 /// Detaches the AQM. Returns whether one was attached.
 #[pyfunction]
 pub fn kernel_detach(py: Python<'_>, device: &str, netns: Option<PathBuf>, hook: &str) -> PyResult<bool> {
     let at = read_hook(hook)?;
-    py.detach(|| device::detach(netns.as_deref(), device, at)).map_err(refused)
+    py.detach(|| attachment::detach(netns.as_deref(), device, at)).map_err(refused)
 }
 
 /// Settings, state and counters of the AQM; `None` if none is attached.
@@ -74,7 +74,7 @@ pub fn kernel_stats<'py>(
     hook: &str,
 ) -> PyResult<Option<Bound<'py, PyDict>>> {
     let at = read_hook(hook)?;
-    let stats = py.detach(|| device::stats(netns.as_deref(), device, at)).map_err(refused)?;
+    let stats = py.detach(|| attachment::stats(netns.as_deref(), device, at)).map_err(refused)?;
     stats.map(|stats| as_dict(py, &stats)).transpose()
 }
 
