@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::process::Command;
 
 /// The files, each the name of its object. A qdisc has another one for tests (`TEST_RUN` in c/qdisc.h).
-const PROGRAMS: [(&str, Option<&str>); 8] = [
+const PROGRAMS: [(&str, Option<&str>); 9] = [
     ("avq", None),
     ("red", None),
     ("pi", None),
     ("scaled", None),
     ("mkc", None),
+    ("drq", None),
     ("dctcp", None),
     ("chokew", None),
     ("chokew", Some("TEST_RUN")),

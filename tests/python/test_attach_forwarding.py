@@ -56,3 +56,26 @@ def test_what_a_router_marks_arrives_with_ce(behind: tuple[Pair, str], device: s
         assert comes_true(lambda: pair.received_ce() - before == stats().marked)
     finally:
         kernel.detach(device, at, hook)
+
+
+@needs_kernel
+def test_behind_its_edge_drq_signals_before_it_marks(behind: tuple[Pair, str]):
+    """The edge begins the field of each packet anew: 00. What the link makes 10 is no mark."""
+    pair, sender = behind
+    router = pair.names["a"]
+    law = {"name": "drq", "min_th": "5 packets", "max_th": "50 packets", "w_q": 0.02}
+    drq = kernel.Aqm.read(law, "20 Mbit/s")
+    kernel.attach("w", drq, router, "ingress")
+    kernel.attach("v", drq, router)
+    try:
+        before = pair.received_ce()
+        pair.tcp(sender=sender, size="3M")
+        edge, link = kernel.stats("w", router, "ingress"), kernel.stats("v", router)
+        assert edge
+        assert link
+        assert edge.marked > 1000
+        assert link.state["signalled"] > link.marked > 0
+        assert comes_true(lambda: pair.received_ce() - before == pair.stats().marked)
+    finally:
+        kernel.detach("w", router, "ingress")
+        kernel.detach("v", router)

@@ -114,7 +114,7 @@ def test_both_hooks_have_an_aqm_of_their_own_and_the_last_one_takes_clsact_away(
 @needs_kernel
 def test_an_aqm_that_goes_by_a_queue_is_refused_where_there_is_none(hosts: Pair):
     red = kernel.Aqm.read("red", "10 Mbit/s")
-    with pytest.raises(kernel.KernelRefused, match=r"got red at ingress, expected .*avq or mkc"):
+    with pytest.raises(kernel.KernelRefused, match="got red at ingress, expected one of avq"):
         kernel.attach("v", red, hosts.names["b"], "ingress")
     assert not has_clsact(hosts)
 

@@ -71,7 +71,7 @@ echo "== in the way"
 router attach v "$CHOKEW" 10000000 100 2>&1
 
 echo "== hooks"
-for each in avq red pi scaled mkc; do
+for each in avq red pi scaled mkc drq; do
 	router attach v "{\"name\": \"$each\"}" 10000000 100 2>&1
 	router attach v detach
 done

@@ -105,7 +105,7 @@ def test_a_root_qdisc_that_somebody_has_set_is_not_replaced(said):
 
 
 def test_the_programs_of_tc_hooks_are_taken_by_this_kernel_too(said):
-    assert said["hooks"].splitlines() == ["attached true", "detached true"] * 5
+    assert said["hooks"].splitlines() == ["attached true", "detached true"] * 6
 
 
 def test_the_kernel_complains_of_nothing(said):

@@ -31,7 +31,7 @@ struct state {
 	__u64 last;             // s: when the last packet that counted arrived, ns
 };
 
-#include "tc_hook.h"
+#include "mark_or_drop.h"
 
 // VQ <- max(VQ - C~ (t - s), 0)
 static __always_inline void drain(struct state *q, __u64 now)

@@ -64,4 +64,14 @@ static __always_inline __u64 power(__u64 base, __u32 exponent)
 	return result;
 }
 
+/* A random number made of another: the end of MurmurHash3. */
+static __always_inline __u32 mixed(__u32 random, __u32 number)
+{
+	__u32 x = random + number * 0x9e3779b9;
+
+	x = (x ^ (x >> 16)) * 0x85ebca6b;
+	x = (x ^ (x >> 13)) * 0xc2b2ae35;
+	return x ^ (x >> 16);
+}
+
 #endif

@@ -96,12 +96,12 @@ static __always_inline __u32 price_of(const struct law *law, __u64 bytes)
 				   : quotient(law->capacity - sum, sum) | 0x80000000;
 }
 
-static __always_inline enum fate decide(struct state *q, const struct law *law, const struct arrival *packet)
+static __always_inline void count(struct state *q, const struct law *law, const struct arrival *packet)
 {
 	__u64 ended;
 
 	if (!law->delta || !law->least)
-		return FATE_PASS;
+		return;
 	if (!q->started) {
 		q->started = 1;
 		q->end = packet->now + law->delta;
@@ -114,7 +114,6 @@ static __always_inline enum fate decide(struct state *q, const struct law *law, 
 		q->bytes = 0;
 	}
 	q->bytes += packet->bytes;
-	return FATE_PASS;
 }
 
 // Numbers in the order of prices.
@@ -177,7 +176,7 @@ static __always_inline int arrive_with_price(struct __sk_buff *skb, enum hook ho
 	packet = count_arrival(skb, &maps, hook);
 	packet.now = now;
 	bpf_spin_lock(&maps.state->lock);
-	decide(maps.state, &maps.setup->law, &packet);
+	count(maps.state, &maps.setup->law, &packet);
 	seq = maps.state->seq;
 	p = maps.state->p;
 	bpf_spin_unlock(&maps.state->lock);

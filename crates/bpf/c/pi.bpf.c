@@ -29,7 +29,7 @@ struct state {
 	__u64 due;   // when p is computed next, ns
 };
 
-#include "tc_hook.h"
+#include "mark_or_drop.h"
 #include "kernel_packet.h"
 
 static __always_inline __u64 distance(__u64 a, __u64 b)

@@ -34,40 +34,9 @@ struct state {
 	__u64 behind; // bytes in the queue after it
 };
 
-#include "tc_hook.h"
+#include "mark_or_drop.h"
 #include "kernel_packet.h"
-
-// avg <- (1 - w_q)^m avg, m the packets that could have been sent since the queue was empty.
-static __always_inline void idle(struct state *q, const struct law *law, __u64 now)
-{
-	__u64 empty = q->last + q->behind * SECOND / law->rate, rest = 0, most = 0x7fffffffULL * law->size;
-
-	if (now > empty)
-		q->avg = scaled(q->avg, power(ONE - law->w_q, made(law->rate, now - empty, most, &rest) / law->size));
-}
-
-// avg <- (1 - w_q) avg + w_q q
-static __always_inline void average(struct state *q, const struct law *law, __u64 queue)
-{
-	__u64 now = queue << FRACTION;
-
-	if (now > q->avg)
-		q->avg += scaled(now - q->avg, law->w_q);
-	else
-		q->avg -= scaled(q->avg - now, law->w_q);
-}
-
-// p_b, before spreading
-static __always_inline __u64 before_spreading(const struct state *q, const struct law *law)
-{
-	__u64 p;
-
-	if (q->avg < law->max_th)
-		p = scaled(q->avg - law->min_th, law->slope);
-	else
-		p = law->max_p + scaled(q->avg - law->max_th, law->steep);
-	return p < ONE ? p : ONE;
-}
+#include "red_average.h"
 
 // Both sides of random < p_a are multiplied by the denominator of p_a.
 static __always_inline enum fate draw(const struct state *q, const struct law *law, const struct arrival *packet)

@@ -23,7 +23,7 @@ struct state {
 	__u64 queue; // packets that the last packet found
 };
 
-#include "tc_hook.h"
+#include "mark_or_drop.h"
 #include "kernel_packet.h"
 
 static __always_inline enum fate decide(struct state *q, const struct law *law, const struct arrival *packet)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * An AQM at a hook of tc: what a packet is, how its fate is carried out and counted.
+ * An AQM at a hook of tc: what a packet is, and how it counts.
  *
- * A file of an AQM defines `struct law`, its parameters, and `struct state`, which begins with a lock; includes this
- * file; defines `decide`; and ends with PROGRAMS.
+ * A file of an AQM defines `struct law`, its parameters, and `struct state`, which begins with a lock, and includes this
+ * file, or mark_or_drop.h if its packets pass, are marked or are dropped.
  */
 #ifndef MARQUEUE_TC_HOOK_H
 #define MARQUEUE_TC_HOOK_H
@@ -18,13 +18,7 @@
 
 #include "maps.h"
 
-/* As `signal` in scenarios. */
-enum signal { SIGNAL_DROP, SIGNAL_ECN, SIGNAL_ECN_ONLY };
-
 enum ecn { NOT_IP = -1, NOT_ECT = 0, ECT_1 = 1, ECT_0 = 2, CE = 3 };
-
-/* FATE_SIGNAL: a mark, or a loss where marks are losses. FATE_LOSS: a loss in any case. */
-enum fate { FATE_PASS, FATE_SIGNAL, FATE_LOSS };
 
 struct arrival {
 	__u64 now;    /* ns */
@@ -34,9 +28,6 @@ struct arrival {
 	__u32 segments;
 	int loses; /* a mark would be a loss */
 };
-
-/* Called with the lock held. A packet of another CPU may have been stamped later and come first. */
-static __always_inline enum fate decide(struct state *q, const struct law *law, const struct arrival *packet);
 
 static __always_inline int ecn_of(struct __sk_buff *skb)
 {
@@ -103,63 +94,5 @@ static __always_inline struct arrival count_arrival(struct __sk_buff *skb, const
 	maps->counters->segmented += packet.segments > 1;
 	return packet;
 }
-
-static __always_inline int arrive(struct __sk_buff *skb, enum hook hook, __u64 now, __u64 queue, __u32 random)
-{
-	struct maps maps;
-	struct arrival packet;
-	int ecn = ecn_of(skb);
-	enum fate fate;
-
-	if (!find(&maps))
-		return TC_ACT_UNSPEC;
-	packet = count_arrival(skb, &maps, hook);
-	packet.now = now;
-	packet.queue = queue;
-	packet.random = random;
-	packet.loses = ecn != NOT_IP &&
-		       (maps.setup->signal == SIGNAL_DROP || (maps.setup->signal == SIGNAL_ECN && ecn == NOT_ECT));
-	bpf_spin_lock(&maps.state->lock);
-	fate = decide(maps.state, &maps.setup->law, &packet);
-	bpf_spin_unlock(&maps.state->lock);
-	if (fate == FATE_PASS)
-		return TC_ACT_UNSPEC;
-	if (packet.loses || (fate == FATE_LOSS && ecn != NOT_IP)) {
-		maps.counters->dropped += packet.segments;
-		return TC_ACT_SHOT;
-	}
-	if (ecn == CE)
-		maps.counters->already_ce += packet.segments;
-	else if ((ecn == ECT_0 || ecn == ECT_1) && bpf_skb_ecn_set_ce(skb))
-		maps.counters->marked += packet.segments;
-	else
-		maps.counters->unmarked += packet.segments;
-	return TC_ACT_UNSPEC;
-}
-
-/* NAME_egress is for that hook. NAME_at is for BPF_PROG_TEST_RUN: time, queue and random number are what the caller
- * says. */
-#define PROGRAMS(name, queue_below)                                                                     \
-	SEC("tc")                                                                                       \
-	int name##_egress(struct __sk_buff *skb)                                                        \
-	{                                                                                               \
-		return arrive(skb, EGRESS, bpf_ktime_get_ns(), queue_below(skb), bpf_get_prandom_u32()); \
-	}                                                                                               \
-	SEC("tc")                                                                                       \
-	int name##_at(struct __sk_buff *skb)                                                            \
-	{                                                                                               \
-		return arrive(skb, EGRESS, skb->tstamp, skb->cb[0], skb->cb[1]);                        \
-	}                                                                                               \
-	char _license[] SEC("license") = "Dual MIT/GPL"
-
-/* For an AQM that goes by arrivals alone, and so can be at the other hook too. */
-#define INGRESS_PROGRAM(name)                                                                           \
-	SEC("tc")                                                                                       \
-	int name##_ingress(struct __sk_buff *skb)                                                       \
-	{                                                                                               \
-		return arrive(skb, INGRESS, bpf_ktime_get_ns(), 0, bpf_get_prandom_u32());              \
-	}
-
-#define NO_QUEUE(skb) 0
 
 #endif

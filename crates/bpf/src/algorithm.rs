@@ -3,26 +3,30 @@
 use crate::arrival::{Arrival, Fate};
 use crate::avq::{Avq, AvqParams};
 use crate::chokew::{ChokeW, ChokeWParams};
+use crate::drq::{Drq, DrqParams};
 use crate::fixed_point::{units, ONE};
 use crate::mkc::{Mkc, MkcParams};
 use crate::pi::{Pi, PiParams};
 use crate::red::{Red, RedParams};
 use crate::scaled::{Scaled, ScaledParams, LEVELS};
-use marqueue_aqm::algo::{avq, chokew, mkc, pi, red};
+use marqueue_aqm::algo::{avq, chokew, drq, mkc, pi, red};
 use marqueue_core::params::{ParamSet, PolicySpec};
 
 /// Names of the AQMs, as in scenarios: those at a hook of tc, and those that are a qdisc.
-pub const NAMES: [&str; HOOKED.len() + QDISCS.len()] = ["avq", "red", "pi", "scaled", "mkc", "chokew"];
+pub const NAMES: [&str; HOOKED.len() + QDISCS.len()] = ["avq", "red", "pi", "scaled", "mkc", "drq", "chokew"];
 
 /// The AQMs at a hook of tc, in front of the queue of a device.
-pub const HOOKED: [&str; 5] = ["avq", "red", "pi", "scaled", "mkc"];
+pub const HOOKED: [&str; 6] = ["avq", "red", "pi", "scaled", "mkc", "drq"];
 
 /// The AQMs that are the queue of a device, its root qdisc, because they drop packets out of it.
 pub const QDISCS: [&str; 1] = ["chokew"];
 
+/// The AQMs that can be at ingress, too: AVQ and MKC's router, which go by arrivals alone, and the edge of DRQ.
+pub const AT_INGRESS: [&str; 3] = ["avq", "mkc", "drq"];
+
 /// Whether an AQM asks for the queue of the root qdisc.
 pub fn needs_queue(name: &str) -> bool {
-    matches!(name, "red" | "pi" | "scaled")
+    matches!(name, "red" | "pi" | "scaled" | "drq")
 }
 
 /// The shaper at a device, as the hook is told of it.
@@ -49,6 +53,8 @@ pub enum Law {
     Scaled(ScaledParams),
     /// MKC's router.
     Mkc(MkcParams),
+    /// DRQ.
+    Drq(DrqParams),
     /// CHOKeW.
     ChokeW(ChokeWParams),
 }
@@ -76,6 +82,7 @@ impl Law {
             "pi" => PiParams::new(&read::<pi::Params>(spec)?, packet).map(Law::Pi),
             "scaled" => ScaledParams::new(read(spec)?, packet).map(Law::Scaled),
             "mkc" => MkcParams::new(&read::<mkc::Params>(spec)?, rate()?, packet).map(Law::Mkc),
+            "drq" => DrqParams::new(&read::<drq::Params>(spec)?, rate()?, packet).map(Law::Drq),
             "chokew" => ChokeWParams::new(&read::<chokew::Params>(spec)?, rate()?, buffer / packet).map(Law::ChokeW),
             other => Err(format!("aqm: got \"{other}\", expected one of {}", NAMES.join(", "))),
         }
@@ -89,6 +96,7 @@ impl Law {
             Law::Pi(_) => "pi",
             Law::Scaled(_) => "scaled",
             Law::Mkc(_) => "mkc",
+            Law::Drq(_) => "drq",
             Law::ChokeW(_) => "chokew",
         }
     }
@@ -99,6 +107,7 @@ impl Law {
             Law::Avq(law) => Some(8.0 * units(law.capacity)),
             Law::Red(law) => Some(8.0 * law.rate as f64),
             Law::Mkc(law) => Some(law.rate()),
+            Law::Drq(law) => Some(8.0 * law.red.rate as f64),
             Law::ChokeW(law) => Some(8.0 * law.rate as f64),
             Law::Pi(_) | Law::Scaled(_) => None,
         }
@@ -112,6 +121,7 @@ impl Law {
             Law::Pi(law) => law.values(),
             Law::Scaled(law) => law.values(),
             Law::Mkc(law) => law.values(),
+            Law::Drq(law) => return law.values(),
             Law::ChokeW(law) => return law.values(),
         };
         values.into_iter().map(|(name, value)| (name.into(), value)).collect()
@@ -132,6 +142,7 @@ impl Law {
             }
             Law::Scaled(ScaledParams { size, buffer, p }) => [&[*size, *buffer], p.as_slice()].concat(),
             &Law::Mkc(MkcParams { capacity, least, delta, delta_bits }) => vec![capacity, least, delta, delta_bits],
+            Law::Drq(law) => law.words(),
             Law::ChokeW(law) => law.words(),
         }
     }
@@ -155,6 +166,7 @@ impl Law {
             ("mkc", &[capacity, least, delta, delta_bits]) => {
                 Some(Law::Mkc(MkcParams { capacity, least, delta, delta_bits }))
             }
+            ("drq", words) => DrqParams::from_words(words).map(Law::Drq),
             ("chokew", words) => ChokeWParams::from_words(words).map(Law::ChokeW),
             _ => None,
         }
@@ -168,6 +180,7 @@ impl Law {
             Law::Pi(_) => State::Pi(Pi::default()),
             Law::Scaled(_) => State::Scaled(Scaled::default()),
             Law::Mkc(_) => State::Mkc(Mkc::default()),
+            Law::Drq(_) => State::Drq(Drq::default()),
             Law::ChokeW(_) => State::ChokeW(ChokeW::default()),
         }
     }
@@ -186,6 +199,8 @@ pub enum State {
     Scaled(Scaled),
     /// MKC's router.
     Mkc(Mkc),
+    /// DRQ.
+    Drq(Drq),
     /// CHOKeW, without the places of its queue.
     ChokeW(ChokeW),
 }
@@ -194,7 +209,7 @@ impl State {
     /// A packet arrives at a hook of tc.
     ///
     /// # Panics
-    /// If the law is of another AQM, or of one that is a qdisc.
+    /// If the law is of another AQM, of a qdisc, or of DRQ, which has more than two answers.
     pub fn arrival(&mut self, law: &Law, packet: Arrival) -> Fate {
         match (self, law) {
             (State::Avq(state), Law::Avq(law)) => state.arrival(law, packet),
@@ -224,6 +239,9 @@ impl State {
             ("pi", &[p, queue, due]) => State::Pi(Pi { started: flag, p, queue, due }),
             ("scaled", &[queue]) => State::Scaled(Scaled { started: flag, queue }),
             ("mkc", &[bytes, end, seq, p]) => State::Mkc(Mkc { started: flag, bytes, end, seq, p }),
+            ("drq", &[avg, last, behind, signalled]) => {
+                State::Drq(Drq { started: flag, red: Red { avg, last, behind, ..Red::default() }, signalled })
+            }
             ("chokew", &[p0, head, tail, packets, bytes, free, matched, overflow]) => {
                 State::ChokeW(ChokeW { p0, head, tail, packets, bytes, free, matched, overflow })
             }
@@ -253,6 +271,7 @@ impl State {
                 let price = state.price().map(|p| ("price", p.into()));
                 price.into_iter().chain([("intervals", state.seq as f64)]).collect()
             }
+            (State::Drq(state), Law::Drq(law)) => state.values(law),
             (State::ChokeW(state), Law::ChokeW(_)) => state.values(),
             (state, law) => panic!("{law:?} for {state:?}"),
         }

@@ -8,7 +8,7 @@
 //! looked at; p0 has an upper bound of 2048; weights are rounded to 2^-20, p+ and p- to 2^-32. A flow is the kernel's hash
 //! of addresses and ports, of 32 bits.
 
-use crate::fixed_point::{ONE, SECOND};
+use crate::fixed_point::{mixed, ONE, SECOND};
 use marqueue_aqm::algo::chokew;
 use marqueue_aqm::CountingUnit;
 
@@ -261,12 +261,4 @@ impl Queue {
 
 fn place(number: u64) -> usize {
     number as usize % SLOTS
-}
-
-/// A random number made of another: the end of MurmurHash3.
-fn mixed(random: u32, number: u32) -> u32 {
-    let mut x = random.wrapping_add(number.wrapping_mul(0x9e37_79b9));
-    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
-    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
-    x ^ (x >> 16)
 }

@@ -1,7 +1,7 @@
 //! An AQM at a hook of tc, the egress or the ingress of a device: a filter of clsact, which is identified by its priority
 //! and handle.
 
-use crate::algorithm::needs_queue;
+use crate::algorithm::{needs_queue, AT_INGRESS};
 use crate::device::Device;
 use crate::interface::{Error, Hook, Setup, Stats};
 use crate::pins::Pins;
@@ -42,9 +42,7 @@ impl<'a> Filter<'a> {
     /// If the AQM goes by a queue and there is none, or the kernel refuses it.
     pub fn attach(&self, setup: Setup) -> Result<bool, Error> {
         let other = Filter::at(self.device, self.hook.other())?;
-        if needs_queue(setup.law.name()) {
-            self.check_queue(setup.law.name())?;
-        }
+        self.check_place(setup.law.name())?;
         let before = self.pins.setup();
         // The pins of a killed attach still record whether it created clsact; those of the other hook, whether that did.
         let created = |setup: Option<Setup>| setup.is_some_and(|setup| setup.clsact);
@@ -115,13 +113,17 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Returns an error if packets pass no queue at this hook that keeps a count of what it holds.
-    fn check_queue(&self, aqm: &str) -> Result<(), Error> {
+    /// Returns an error if the AQM goes by a queue, and packets pass none at this hook that keeps a count of what it holds.
+    fn check_place(&self, aqm: &str) -> Result<(), Error> {
+        if self.hook == Hook::Ingress && AT_INGRESS.contains(&aqm) || !needs_queue(aqm) {
+            return Ok(());
+        }
         if self.hook == Hook::Ingress {
             return Err(Error(format!(
-                "{}: got {aqm} at ingress, expected an AQM that goes by arrivals alone (avq or mkc): packets that arrive \
-                 have no queue whose length {aqm} could go by",
-                self.device.name
+                "{}: got {aqm} at ingress, expected one of {}: packets that arrive have no queue whose length {aqm} could \
+                 go by",
+                self.device.name,
+                AT_INGRESS.join(", ")
             )));
         }
         let root = netlink::root_qdisc(self.device.index)?.map_or_else(|| "none".into(), |root| root.kind);

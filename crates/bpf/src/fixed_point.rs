@@ -60,6 +60,14 @@ pub fn power(mut base: u64, mut exponent: u32) -> u64 {
     result
 }
 
+/// A random number made of another: the end of MurmurHash3.
+pub fn mixed(random: u32, number: u32) -> u32 {
+    let mut x = random.wrapping_add(number.wrapping_mul(0x9e37_79b9));
+    x = (x ^ (x >> 16)).wrapping_mul(0x85eb_ca6b);
+    x = (x ^ (x >> 13)).wrapping_mul(0xc2b2_ae35);
+    x ^ (x >> 16)
+}
+
 #[cfg(test)]
 mod tests {
     use super::produced;

@@ -15,6 +15,7 @@ pub mod chokew;
 pub mod dctcp;
 #[cfg(programs)]
 mod device;
+pub mod drq;
 #[cfg(programs)]
 mod filter;
 pub mod fixed_point;

@@ -7,12 +7,13 @@ use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
 
 /// The object file of each AQM.
-const OBJECTS: [(&str, &[u8]); 6] = [
+const OBJECTS: [(&str, &[u8]); 7] = [
     ("avq", include_bytes!(concat!(env!("OUT_DIR"), "/avq.bpf.o"))),
     ("red", include_bytes!(concat!(env!("OUT_DIR"), "/red.bpf.o"))),
     ("pi", include_bytes!(concat!(env!("OUT_DIR"), "/pi.bpf.o"))),
     ("scaled", include_bytes!(concat!(env!("OUT_DIR"), "/scaled.bpf.o"))),
     ("mkc", include_bytes!(concat!(env!("OUT_DIR"), "/mkc.bpf.o"))),
+    ("drq", include_bytes!(concat!(env!("OUT_DIR"), "/drq.bpf.o"))),
     ("chokew", include_bytes!(concat!(env!("OUT_DIR"), "/chokew.bpf.o"))),
 ];
 

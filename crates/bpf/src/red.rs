@@ -142,7 +142,7 @@ impl Red {
     }
 
     /// avg <- (1 - w_q)^m avg, m the packets that could have been sent since the queue was empty.
-    fn idle(&mut self, law: &RedParams, now: u64) {
+    pub(crate) fn idle(&mut self, law: &RedParams, now: u64) {
         let empty = self.last + self.behind * SECOND / law.rate;
         if now > empty {
             let bytes = produced(law.rate, now - empty, 0x7fff_ffff * law.size, &mut 0);
@@ -151,7 +151,7 @@ impl Red {
     }
 
     /// avg <- (1 - w_q) avg + w_q q
-    fn average(&mut self, law: &RedParams, queue: u64) {
+    pub(crate) fn average(&mut self, law: &RedParams, queue: u64) {
         let now = queue << FRACTION;
         if now > self.avg {
             self.avg += scaled(now - self.avg, law.w_q);

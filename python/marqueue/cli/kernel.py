@@ -43,11 +43,11 @@ Hook = Annotated[
         callback=_hook,
         metavar="NAME",
         help="egress: packets that the device is about to send; ingress: packets that it has "
-        "received, before they are delivered or forwarded (avq and mkc).",
+        "received, before they are delivered or forwarded (avq, mkc and drq).",
     ),
 ]
 
-BY_QUEUE = ("red", "pi", "scaled")
+BY_QUEUE = ("red", "pi", "scaled", "drq")
 """AQMs that go by the queue of the root qdisc."""
 
 
@@ -68,8 +68,8 @@ def attach(
         typer.Option(
             "--aqm",
             metavar="NAME[:PARAMETER=VALUE,…]",
-            help="The AQM: avq, red, pi, scaled, mkc or chokew, with parameters as in scenarios "
-            "(see marqueue aqm show).",
+            help="The AQM: avq, red, pi, scaled, mkc, drq or chokew, with parameters as in "
+            "scenarios (see marqueue aqm show).",
         ),
     ] = "avq",
     gamma: Annotated[
@@ -110,14 +110,15 @@ def attach(
 ) -> None:
     """Attach an AQM to a device: in front of its queue, or as its queue (needs root).
 
-    avq, red, pi, scaled and mkc are in front of the queue of the device, at tc's egress hook. They
-    mark or drop packets before these enter the queue, so that it stays short. --rate is the rate of
-    the shaper there. avq goes by a virtual queue of its own, red, pi and scaled by the queue of the
-    root qdisc. mkc marks nothing: it writes the price of the link into packets that have a header
-    for it.
+    avq, red, pi, scaled, mkc and drq are in front of the queue of the device, at tc's egress hook.
+    They mark or drop packets before these enter the queue, so that it stays short. --rate is the
+    rate of the shaper there. avq goes by a virtual queue of its own, red, pi, scaled and drq by the
+    queue of the root qdisc. mkc marks nothing: it writes the price of the link into packets that
+    have a header for it.
 
     avq and mkc can be at ingress too, where they see what the device has received. --rate is the
-    rate to which avq is to hold it.
+    rate to which avq is to hold it. drq at ingress is the edge of its network: it writes 00 into
+    the ECN field of packets that can be marked.
 
     chokew is the root qdisc of the device, because it drops packets out of the queue, and shapes it
     to --rate. It needs Linux 6.16 with CONFIG_NET_SCH_BPF.
