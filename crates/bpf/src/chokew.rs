@@ -9,6 +9,7 @@
 //! of addresses and ports, of 32 bits.
 
 use crate::fixed_point::{mixed, ONE, SECOND};
+use crate::weights;
 use marqueue_aqm::algo::chokew;
 use marqueue_aqm::CountingUnit;
 
@@ -26,10 +27,6 @@ const MOST_PLACES: u32 = 256;
 const MOST_P0: u64 = 1 << 43;
 /// What a timer missed that was later than this is lost, ns.
 const MOST_CREDIT: u64 = 10_000_000;
-/// Weight 1.
-const UNIT: u64 = 1 << 20;
-/// Code points.
-const CODE_POINTS: usize = 64;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +75,7 @@ impl ChokeWParams {
             l_plus: params.l_plus.floor() as u64,
             p_plus: share(params.p_plus),
             p_minus: share(params.p_minus),
-            weights: params.weights.or(1.0).map(|weight| (weight * UNIT as f64).round() as u64).to_vec(),
+            weights: weights::rounded(&params.weights),
         })
     }
 
@@ -93,9 +90,7 @@ impl ChokeWParams {
             ("p_plus", share(self.p_plus)),
             ("p_minus", share(self.p_minus)),
         ];
-        let weights = self.weights.iter().enumerate().filter(|(_, weight)| **weight != UNIT);
-        let weights = weights.map(|(dscp, weight)| (format!("weights.{dscp}"), *weight as f64 / UNIT as f64));
-        values.into_iter().map(|(name, value)| (name.into(), value)).chain(weights).collect()
+        values.into_iter().map(|(name, value)| (name.into(), value)).chain(weights::values(&self.weights)).collect()
     }
 
     /// The words of the program's `struct law`.
@@ -107,10 +102,8 @@ impl ChokeWParams {
     /// The reverse of [`ChokeWParams::words`].
     pub fn from_words(words: &[u64]) -> Option<ChokeWParams> {
         let &[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, ref weights @ ..] = words else { return None };
-        (weights.len() == CODE_POINTS).then(|| {
-            let weights = weights.to_vec();
-            ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights }
-        })
+        let weights = weights::from_words(weights)?;
+        Some(ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights })
     }
 }
 

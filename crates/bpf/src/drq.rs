@@ -11,14 +11,11 @@
 use crate::arrival::Arrival;
 use crate::fixed_point::{mixed, scaled, ONE};
 use crate::red::{Red, RedParams};
+use crate::weights;
 use marqueue_aqm::algo::{drq, red};
 
 /// sqrt(2), 2^-32.
 const ROOT_OF_TWO: u64 = 6_074_001_000;
-/// Weight 1.
-const UNIT: u64 = 1 << 20;
-/// Code points.
-const CODE_POINTS: usize = 64;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +44,7 @@ impl DrqParams {
             mark_p: 1.0,
             mode: params.mode,
         };
-        let weights = params.weights.or(1.0).map(|weight| (weight * UNIT as f64).round() as u64).to_vec();
+        let weights = weights::rounded(&params.weights);
         Ok(DrqParams { red: RedParams::new(&red, rate, size)?, inter: params.inter_resource.into(), weights })
     }
 
@@ -55,10 +52,8 @@ impl DrqParams {
     pub fn values(&self) -> Vec<(String, f64)> {
         let shared = ["min_th", "max_th", "max_p", "w_q"];
         let red = self.red.values().into_iter().filter(|(name, _)| shared.contains(name));
-        let weights = self.weights.iter().enumerate().filter(|(_, weight)| **weight != UNIT);
-        let weights = weights.map(|(dscp, weight)| (format!("weights.{dscp}"), *weight as f64 / UNIT as f64));
         let inter = [("inter_resource".into(), self.inter as f64)];
-        red.map(|(name, value)| (name.into(), value)).chain(inter).chain(weights).collect()
+        red.map(|(name, value)| (name.into(), value)).chain(inter).chain(weights::values(&self.weights)).collect()
     }
 
     /// The words of the program's `struct law`.
@@ -74,7 +69,7 @@ impl DrqParams {
         };
         let (hard_limit, mark_p, wait) = (2 * max_th, ONE, 0);
         let red = RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait };
-        (weights.len() == CODE_POINTS).then(|| DrqParams { red, inter, weights: weights.to_vec() })
+        Some(DrqParams { red, inter, weights: weights::from_words(weights)? })
     }
 }
 

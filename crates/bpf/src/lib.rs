@@ -36,6 +36,7 @@ mod requirements;
 pub mod scaled;
 #[cfg(not(programs))]
 mod unavailable;
+mod weights;
 
 #[cfg(not(programs))]
 pub use unavailable::{attachment, dctcp, missing};

@@ -1,7 +1,6 @@
 //! Where programs and maps stay when the process ends: a folder in the file system of BPF for each place of a device.
 
-use crate::algorithm::State;
-use crate::interface::{Counters, Error, Setup};
+use crate::interface::{Error, Setup, Stats};
 use crate::program;
 use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{MapCore, MapHandle, Object};
@@ -61,13 +60,15 @@ impl Pins {
         program::write_setup(&self.map("setup")?, setup)
     }
 
-    /// State and counters of the AQM.
+    /// Settings, state and counters; `None` if they are not of this build.
     ///
     /// # Errors
     /// If the kernel refuses it.
-    pub fn read(&self, aqm: &str) -> Result<(State, Counters), Error> {
-        let state = program::read_state(&self.map("state")?, aqm)?;
-        Ok((state, program::read_counters(&self.map("counters")?)?))
+    pub fn stats(&self) -> Result<Option<Stats>, Error> {
+        let Some(setup) = self.setup() else { return Ok(None) };
+        let state = program::read_state(&self.map("state")?, setup.law.name())?;
+        let counters = program::read_counters(&self.map("counters")?)?;
+        Ok(Some(Stats { setup, state, counters }))
     }
 
     /// Makes the folder, and pins the maps of an object.

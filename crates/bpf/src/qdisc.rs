@@ -77,12 +77,11 @@ impl<'a> Qdisc<'a> {
     /// # Errors
     /// If the kernel refuses it.
     pub fn stats(&self) -> Result<Option<Stats>, Error> {
-        let Some(setup) = self.pins.setup() else { return Ok(None) };
-        if !self.is_attached()? {
-            return Ok(None);
+        if self.is_attached()? {
+            self.pins.stats()
+        } else {
+            Ok(None)
         }
-        let (state, counters) = self.pins.read(setup.law.name())?;
-        Ok(Some(Stats { setup, state, counters }))
     }
 
     /// Is one of ours the root?

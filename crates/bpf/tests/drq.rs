@@ -8,6 +8,9 @@ use marqueue_bpf::fixed_point::{FRACTION, ONE};
 use marqueue_core::params::PolicySpec;
 use serde_json::{json, Value};
 
+#[cfg(programs)]
+mod context;
+
 const PACKET: u64 = 1514;
 
 fn law(params: Value) -> DrqParams {
@@ -63,6 +66,7 @@ fn fields_change_with_the_probabilities_of_the_paper() {
 
 #[cfg(programs)]
 mod in_the_kernel {
+    use super::context::context;
     use super::*;
     use libbpf_rs::ProgramInput;
     use marqueue_aqm::Signal;
@@ -102,20 +106,6 @@ mod in_the_kernel {
         let sum: u32 = words.sum();
         let folded = (sum & 0xffff) + (sum >> 16);
         !((folded & 0xffff) + (folded >> 16)) as u16
-    }
-
-    /// struct __sk_buff: queue and random number in cb, tstamp, wire_len, gso_segs, gso_size.
-    fn context(now: u64, bytes: u64, segments: u64, queue: u32, random: u32) -> [u8; 192] {
-        let mut context = [0; 192];
-        context[48..52].copy_from_slice(&queue.to_ne_bytes());
-        context[52..56].copy_from_slice(&random.to_ne_bytes());
-        context[152..160].copy_from_slice(&now.to_ne_bytes());
-        context[160..164].copy_from_slice(&(bytes as u32).to_ne_bytes());
-        if segments > 1 {
-            context[164..168].copy_from_slice(&(segments as u32).to_ne_bytes());
-            context[176..180].copy_from_slice(&1448u32.to_ne_bytes());
-        }
-        context
     }
 
     fn skipped() -> bool {

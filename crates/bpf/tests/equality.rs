@@ -15,6 +15,8 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{json, Value};
 
+mod context;
+
 const PASSED: u32 = u32::MAX; // TC_ACT_UNSPEC
 const LOST: u32 = 2; // TC_ACT_SHOT
 
@@ -161,18 +163,8 @@ struct Arriving {
 }
 
 impl Arriving {
-    /// struct __sk_buff: queue and random number in cb, tstamp, wire_len, gso_segs, gso_size.
     fn context(&self) -> [u8; 192] {
-        let mut context = [0; 192];
-        context[48..52].copy_from_slice(&self.queue.to_ne_bytes());
-        context[52..56].copy_from_slice(&self.random.to_ne_bytes());
-        context[152..160].copy_from_slice(&self.now.to_ne_bytes());
-        context[160..164].copy_from_slice(&(self.bytes as u32).to_ne_bytes());
-        if self.segments > 1 {
-            context[164..168].copy_from_slice(&(self.segments as u32).to_ne_bytes());
-            context[176..180].copy_from_slice(&1448u32.to_ne_bytes());
-        }
-        context
+        context::context(self.now, self.bytes, self.segments, self.queue, self.random)
     }
 }
 
