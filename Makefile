@@ -420,6 +420,9 @@ bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 
 media: $(EXTENSION) ## Remake the table of docs/media.md: video through queues and beside other flows (a minute)
 	$(BIN)/python -m benches.media
 
+mkc-live: $(EXTENSION) ## MKC's Figures 10 to 12 with real packets beside simulated ones: docs/live.md (root; 3 to 10 minutes; the machine must be idle)
+	$(BIN)/python -m benches.mkc_live
+
 linux-qdiscs: $(EXTENSION) ## Our AQMs beside a kernel's qdiscs: table and picture of docs/linux-hosts.md (3 minutes)
 	$(BIN)/python -m benches.linux_qdiscs
 

@@ -6,6 +6,7 @@ use crate::interface::{Error, Setup, Stats};
 use crate::pins::Pins;
 use crate::requirements::{self, libbpf_error};
 use crate::{netlink, program};
+use libbpf_rs::Link;
 
 /// File name of the pinned operations.
 const LINK: &str = "link";
@@ -50,10 +51,10 @@ impl<'a> Qdisc<'a> {
         if ours {
             netlink::delete_root(self.device.index)?;
         }
-        self.pins.remove()?;
+        self.unregister()?;
         self.start(&name, setup).inspect_err(|_| {
             // Report the first error.
-            let _ = self.pins.remove();
+            let _ = self.unregister();
         })?;
         Ok(true)
     }
@@ -68,7 +69,7 @@ impl<'a> Qdisc<'a> {
             netlink::delete_root(self.device.index)?;
         }
         let there = attached || self.pins.exist();
-        self.pins.remove()?;
+        self.unregister()?;
         Ok(there)
     }
 
@@ -92,6 +93,16 @@ impl<'a> Qdisc<'a> {
         let root = netlink::root_qdisc(self.device.index)?;
         let Some((_, suffix)) = root.as_ref().and_then(|root| root.kind.split_once('_')) else { return Ok(false) };
         Ok(suffix == self.suffix()?)
+    }
+
+    /// Takes the operations back, and removes the pins. Without the first the kernel would do it some time later, and
+    /// refuse operations of the same name until then.
+    fn unregister(&self) -> Result<(), Error> {
+        if let Ok(link) = Link::open(self.pins.path(LINK)) {
+            // What cannot be detached goes with its last pin, some time later.
+            let _ = link.detach();
+        }
+        self.pins.remove()
     }
 
     fn start(&self, name: &str, setup: &Setup) -> Result<(), Error> {
