@@ -416,7 +416,7 @@ def kernel_aqms() -> list[str]:
 def kernel_qdiscs() -> list[str]:
     """Names of those that are the root qdisc of a device."""
 
-def kernel_check(policy: str, *, rate: int | None, packet: int, buffer: int) -> None:
+def kernel_check(policy: str, hook: str, *, rate: int | None, packet: int, buffer: int) -> None:
     """Raise KernelError if the kernel's AQMs cannot hold a policy (JSON) at a shaper of ``rate``
     bit/s, with packets of ``packet`` bytes and a buffer, or with AVQ a virtual queue, of ``buffer``
     bytes."""

@@ -64,14 +64,14 @@ def test_behind_its_edge_drq_signals_before_it_marks(behind: tuple[Pair, str]):
     pair, sender = behind
     router = pair.names["a"]
     law = {"name": "drq", "min_th": "5 packets", "max_th": "50 packets", "w_q": 0.02}
-    drq = kernel.Aqm.read(law, "20 Mbit/s")
-    kernel.attach("w", drq, router, "ingress")
-    kernel.attach("v", drq, router)
+    kernel.attach("w", kernel.Aqm.read("drq", hook="ingress"), router, "ingress")
+    kernel.attach("v", kernel.Aqm.read(law, "20 Mbit/s"), router)
     try:
         before = pair.received_ce()
         pair.tcp(sender=sender, size="3M")
         edge, link = kernel.stats("w", router, "ingress"), kernel.stats("v", router)
         assert edge
+        assert edge.rate is None
         assert link
         assert edge.marked > 1000
         assert link.state["signalled"] > link.marked > 0

@@ -136,6 +136,18 @@ def test_the_command_attaches_shows_and_detaches_at_ingress(hosts: Pair):
 
 
 @needs_kernel
+def test_the_edge_of_drq_is_attached_without_a_rate_and_has_none_if_one_is_given(hosts: Pair):
+    words = ["attach", "v", "--aqm", "drq", "--netns", hosts.names["b"], "--hook", "ingress"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "as the edge of its network, and goes by no rate and no queue" in done.output
+    assert stats(hosts).rate is None
+    again = CliRunner().invoke(app, [*words, "--rate", "20 Mbit/s"])
+    assert again.exit_code == 0, again.output
+    assert stats(hosts).rate is None
+
+
+@needs_kernel
 def test_the_price_of_a_link_is_written_on_arrival_too(hosts: Pair):
     law = kernel.Aqm.read("mkc", "10 Mbit/s")
     kernel.attach("v", law, hosts.names["b"], "ingress")

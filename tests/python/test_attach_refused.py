@@ -67,10 +67,16 @@ def test_a_mistake_is_answered_with_its_place(aqm: Any, given: dict[str, Any], p
         kernel.Aqm.read(aqm, **{"rate": "1 Gbit/s", **given})
 
 
-@pytest.mark.parametrize("aqm", ["avq", "red", "mkc", "chokew"])
+@pytest.mark.parametrize("aqm", ["avq", "red", "mkc", "drq", "chokew"])
 def test_a_rate_that_is_needed_is_asked_for(aqm: str):
     with pytest.raises(MarqueueError, match=r"^rate: missing, expected"):
         kernel.Aqm.read(aqm)
+
+
+def test_where_none_is_needed_a_rate_may_be_missing_or_given():
+    for rate in (None, "20 Mbit/s"):
+        assert kernel.Aqm.read("drq", rate, hook="ingress").name == "drq"
+        assert kernel.Aqm.read("pi", rate).name == "pi"
 
 
 @pytest.mark.parametrize("aqm", ["codel", "choke"])

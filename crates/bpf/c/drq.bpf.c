@@ -21,7 +21,7 @@ struct law {
 	__u64 steep;   // of phi from max_th on
 	__u64 max_p;   // 2^-32, as is w_q
 	__u64 w_q;
-	__u64 rate;    // of the shaper, bytes/s
+	__u64 rate;    // of the shaper, bytes/s; 0 at ingress, which goes by none of these
 	__u64 size;    // of a packet, bytes
 	__u64 inter;   // with signals from one resource to the next
 	__u64 weights[64]; // by code point, 2^-20

@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         [device, aqm, rate, buffer] => {
             let shaper = Shaper { rate: Some(rate.parse()?), packet: PACKET, buffer: buffer.parse::<u64>()? * PACKET };
-            let law = Law::read(&serde_json::from_str(aqm)?, shaper)?;
+            let law = Law::read(&serde_json::from_str(aqm)?, shaper, Hook::Egress)?;
             println!("attached {}", attachment::attach(None, device, Hook::Egress, law, Signal::Ecn)?);
         }
         _ => return Err(USAGE.into()),

@@ -20,7 +20,7 @@ mod measured {
     use libbpf_rs::ProgramInput;
     use marqueue_aqm::Signal;
     use marqueue_bpf::algorithm::{Law, Shaper, HOOKED};
-    use marqueue_bpf::{program, Setup};
+    use marqueue_bpf::{program, Hook, Setup};
     use marqueue_core::params::PolicySpec;
     use std::error::Error;
 
@@ -40,7 +40,8 @@ mod measured {
         for aqm in HOOKED {
             let spec = PolicySpec { name: aqm.into(), params: Default::default() };
             // So fast that nothing is marked: the packet of the next run is the same.
-            let law = Law::read(&spec, Shaper { rate: Some(100_000_000_000), packet: 1514, buffer: 151_400_000 })?;
+            let shaper = Shaper { rate: Some(100_000_000_000), packet: 1514, buffer: 151_400_000 };
+            let law = Law::read(&spec, shaper, Hook::Egress)?;
             let name = format!("{aqm}_egress");
             let kernel = program::load(&name, &Setup { law, signal: Signal::Ecn, clsact: false })?;
             let program = kernel.progs_mut().find(|each| each.name() == name.as_str()).ok_or("a program")?;

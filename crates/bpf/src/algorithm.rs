@@ -5,6 +5,7 @@ use crate::avq::{Avq, AvqParams};
 use crate::chokew::{ChokeW, ChokeWParams};
 use crate::drq::{Drq, DrqParams};
 use crate::fixed_point::{units, ONE};
+use crate::interface::Hook;
 use crate::mkc::{Mkc, MkcParams};
 use crate::pi::{Pi, PiParams};
 use crate::red::{Red, RedParams};
@@ -60,11 +61,11 @@ pub enum Law {
 }
 
 impl Law {
-    /// Reads parameters as scenarios have them.
+    /// Reads parameters as scenarios have them, for a hook; a qdisc's are those of egress.
     ///
     /// # Errors
     /// If there is no such AQM here, or a parameter is unknown, out of range, or without effect in the kernel.
-    pub fn read(spec: &PolicySpec, shaper: Shaper) -> Result<Law, String> {
+    pub fn read(spec: &PolicySpec, shaper: Shaper, hook: Hook) -> Result<Law, String> {
         let Shaper { rate, packet, buffer } = shaper;
         for (name, fixed) in without_effect(&spec.name) {
             if spec.params.contains_key(*name) {
@@ -82,6 +83,7 @@ impl Law {
             "pi" => PiParams::new(&read::<pi::Params>(spec)?, packet).map(Law::Pi),
             "scaled" => ScaledParams::new(read(spec)?, packet).map(Law::Scaled),
             "mkc" => MkcParams::new(&read::<mkc::Params>(spec)?, rate()?, packet).map(Law::Mkc),
+            "drq" if hook == Hook::Ingress => DrqParams::edge(&read::<drq::Params>(spec)?, packet).map(Law::Drq),
             "drq" => DrqParams::new(&read::<drq::Params>(spec)?, rate()?, packet).map(Law::Drq),
             "chokew" => ChokeWParams::new(&read::<chokew::Params>(spec)?, rate()?, buffer / packet).map(Law::ChokeW),
             other => Err(format!("aqm: got \"{other}\", expected one of {}", NAMES.join(", "))),
@@ -107,7 +109,7 @@ impl Law {
             Law::Avq(law) => Some(8.0 * units(law.capacity)),
             Law::Red(law) => Some(8.0 * law.rate as f64),
             Law::Mkc(law) => Some(law.rate()),
-            Law::Drq(law) => Some(8.0 * law.red.rate as f64),
+            Law::Drq(law) => law.rate(),
             Law::ChokeW(law) => Some(8.0 * law.rate as f64),
             Law::Pi(_) | Law::Scaled(_) => None,
         }

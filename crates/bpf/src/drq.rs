@@ -16,11 +16,13 @@ use marqueue_aqm::algo::{drq, red};
 
 /// sqrt(2), 2^-32.
 const ROOT_OF_TWO: u64 = 6_074_001_000;
+/// A rate with which no other parameter of DRQ is out of range, bit/s.
+const ANY_RATE: u64 = 1_000_000;
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrqParams {
-    /// Those of the average and of phi.
+    /// Those of the average and of phi; the rate is 0 at the edge of a network.
     pub red: RedParams,
     /// 1 with signals from one resource to the next, else 0.
     pub inter: u64,
@@ -46,6 +48,20 @@ impl DrqParams {
         };
         let weights = weights::rounded(&params.weights);
         Ok(DrqParams { red: RedParams::new(&red, rate, size)?, inter: params.inter_resource.into(), weights })
+    }
+
+    /// The parameters at the edge of a network, where nothing goes by them: those of a link without its rate.
+    ///
+    /// # Errors
+    /// Those of [`RedParams::new`] about the others.
+    pub fn edge(params: &drq::Params, size: u64) -> Result<DrqParams, String> {
+        let link = DrqParams::new(params, ANY_RATE, size)?;
+        Ok(DrqParams { red: RedParams { rate: 0, ..link.red }, ..link })
+    }
+
+    /// The rate of the link, bit/s; `None` at the edge.
+    pub fn rate(&self) -> Option<f64> {
+        (self.red.rate > 0).then_some(8.0 * self.red.rate as f64)
     }
 
     /// By name, in the units of scenarios, as rounded. Of the weights those that are not 1.

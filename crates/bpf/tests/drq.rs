@@ -5,6 +5,7 @@ use marqueue_bpf::algorithm::{Law, Shaper};
 use marqueue_bpf::arrival::Arrival;
 use marqueue_bpf::drq::{Drq, DrqParams, Step};
 use marqueue_bpf::fixed_point::{FRACTION, ONE};
+use marqueue_bpf::Hook;
 use marqueue_core::params::PolicySpec;
 use serde_json::{json, Value};
 
@@ -15,7 +16,7 @@ const PACKET: u64 = 1514;
 
 fn law(params: Value) -> DrqParams {
     let spec = PolicySpec { name: "drq".into(), params: serde_json::from_value(params).expect("parameters") };
-    match Law::read(&spec, Shaper { rate: Some(10_000_000), packet: PACKET, buffer: 0 }).expect("a law") {
+    match Law::read(&spec, Shaper { rate: Some(10_000_000), packet: PACKET, buffer: 0 }, Hook::Egress).expect("a law") {
         Law::Drq(law) => law,
         other => panic!("{other:?}"),
     }
@@ -62,6 +63,21 @@ fn fields_change_with_the_probabilities_of_the_paper() {
         close(congested, delta + (1.0 - delta) * epsilon);
         assert_eq!(shares(&law, phi, 3, dscp), [0.0, 0.0]);
     }
+}
+
+/// The edge has no shaper; at a link DRQ's average goes by the rate of one.
+#[test]
+fn only_a_link_needs_a_rate() {
+    let read = |hook, params: Value| {
+        let spec = PolicySpec { name: "drq".into(), params: serde_json::from_value(params).expect("parameters") };
+        Law::read(&spec, Shaper { rate: None, packet: PACKET, buffer: 0 }, hook)
+    };
+    let edge = read(Hook::Ingress, json!({"weights": {"8": 2.0}})).expect("a law without a rate");
+    assert_eq!(edge.rate(), None);
+    assert_eq!(Law::from_words("drq", &edge.words()), Some(edge));
+    assert!(read(Hook::Egress, json!({})).expect_err("no rate").starts_with("rate: missing"));
+    let wrong = json!({"min_th": 9.0, "max_th": 5.0});
+    assert!(read(Hook::Ingress, wrong).expect_err("thresholds in the wrong order").starts_with("max_th: got"));
 }
 
 #[cfg(programs)]
@@ -178,7 +194,9 @@ mod in_the_kernel {
         if skipped() {
             return;
         }
-        let setup = Setup { law: Law::Drq(law(json!({}))), signal: Signal::Ecn, clsact: false };
+        let spec = PolicySpec { name: "drq".into(), params: Default::default() };
+        let law = Law::read(&spec, Shaper { rate: None, packet: PACKET, buffer: 0 }, Hook::Ingress).expect("a law");
+        let setup = Setup { law, signal: Signal::Ecn, clsact: false };
         let kernel = program::load("drq_ingress", &setup).expect("a kernel that takes it");
         for (field, after) in [(0, 0), (1, 0), (2, 0), (3, 3)] {
             for ipv6 in [false, true] {

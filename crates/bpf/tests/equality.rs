@@ -9,7 +9,7 @@ use marqueue_bpf::algorithm::{Law, Shaper, State};
 use marqueue_bpf::arrival::{Arrival, Fate};
 use marqueue_bpf::avq::{Avq, AvqParams};
 use marqueue_bpf::fixed_point::FRACTION;
-use marqueue_bpf::{program, Counters, Setup};
+use marqueue_bpf::{program, Counters, Hook, Setup};
 use marqueue_core::params::PolicySpec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -278,7 +278,8 @@ fn packets() -> impl Strategy<Value = Vec<Arriving>> {
 /// A law in the units of scenarios.
 fn read(rate: u64, name: &str, params: Value) -> Law {
     let spec = PolicySpec { name: name.into(), params: serde_json::from_value(params).expect("parameters") };
-    Law::read(&spec, Shaper { rate: Some(rate), packet: 1514, buffer: 151_400 }).expect("within the integers")
+    Law::read(&spec, Shaper { rate: Some(rate), packet: 1514, buffer: 151_400 }, Hook::Egress)
+        .expect("within the integers")
 }
 
 fn avq() -> impl Strategy<Value = Law> {

@@ -6,7 +6,7 @@
 use libbpf_rs::ProgramInput;
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper, State, AT_INGRESS, HOOKED};
-use marqueue_bpf::{program, Setup};
+use marqueue_bpf::{program, Hook, Setup};
 use marqueue_core::params::PolicySpec;
 use marqueue_core::Rng;
 
@@ -100,7 +100,8 @@ fn only_what_a_program_may_write_changes() {
             spec.params = params.map(|(name, value)| (name.into(), value.into())).into();
         }
         // So slow that queues are long and prices are above those of the packets.
-        let law = Law::read(&spec, Shaper { rate: Some(100_000), packet: 1514, buffer: 3000 }).expect("a law");
+        let law =
+            Law::read(&spec, Shaper { rate: Some(100_000), packet: 1514, buffer: 3000 }, Hook::Egress).expect("a law");
         let kernel = program::load(&name, &Setup { law, signal: Signal::Ecn, clsact: false });
         let kernel = kernel.expect("a kernel that takes it");
         let program = kernel.progs_mut().find(|each| each.name() == name.as_str()).expect("a program");

@@ -5,6 +5,7 @@ use marqueue_bpf::algorithm::{Law, Shaper};
 use marqueue_bpf::arrival::{Arrival, Fate};
 use marqueue_bpf::avq::{Avq, AvqParams};
 use marqueue_bpf::fixed_point::FRACTION;
+use marqueue_bpf::Hook;
 use marqueue_core::math::{powf, powi};
 use marqueue_core::{Bytes, Dur, Ecn, Packet, PolicySpec, Rate, Rng, Time, Value};
 use proptest::prelude::*;
@@ -164,7 +165,8 @@ fn spec(name: &str, params: &[(&str, f64)]) -> PolicySpec {
 
 /// The same law in integers, and in floating point that counts in bytes as the kernel does.
 fn both(spec: &PolicySpec) -> (Law, Real) {
-    let law = Law::read(spec, Shaper { rate: Some(RATE), packet: PACKET, buffer: 0 }).expect("within the integers");
+    let law = Law::read(spec, Shaper { rate: Some(RATE), packet: PACKET, buffer: 0 }, Hook::Egress)
+        .expect("within the integers");
     let mut bytes = spec.clone();
     bytes.params.insert("mode".into(), Value::Choice("bytes".into()));
     (law, Real::new(&bytes))

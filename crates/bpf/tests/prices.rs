@@ -5,7 +5,7 @@ use libbpf_rs::ProgramInput;
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper, State};
 use marqueue_bpf::arrival::Arrival;
-use marqueue_bpf::{program, Setup};
+use marqueue_bpf::{program, Hook, Setup};
 use marqueue_core::params::PolicySpec;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -136,7 +136,8 @@ fn packets_take_the_price_where_theirs_is_lower() {
     let run = |((rate, delta), packets): ((f64, f64), Vec<Sent>)| {
         let params = serde_json::from_value(json!({ "delta": delta })).expect("parameters");
         let shaper = Shaper { rate: Some(rate as u64), packet: 1514, buffer: 0 };
-        let law = Law::read(&PolicySpec { name: "mkc".into(), params }, shaper).expect("within the integers");
+        let law =
+            Law::read(&PolicySpec { name: "mkc".into(), params }, shaper, Hook::Egress).expect("within the integers");
         let mut reference = law.start();
         let setup = Setup { law, signal: Signal::Ecn, clsact: false };
         let kernel = program::load("mkc_at", &setup).expect("a kernel that takes it");

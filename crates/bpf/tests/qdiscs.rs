@@ -4,6 +4,7 @@
 
 use marqueue_bpf::chokew::{ChokeWParams, Outcome, Queue, QueuedPacket};
 use marqueue_bpf::fixed_point::ONE;
+use marqueue_bpf::Hook;
 
 const RATE: u64 = 10_000_000;
 
@@ -17,7 +18,7 @@ fn law(l_th: f64, p_plus: f64, weight: f64, limit: u64) -> ChokeWParams {
     });
     let spec: marqueue_core::params::PolicySpec = serde_json::from_value(text).expect("a policy");
     let shaper = marqueue_bpf::algorithm::Shaper { rate: Some(RATE), packet: 1514, buffer: limit * 1514 };
-    match marqueue_bpf::algorithm::Law::read(&spec, shaper).expect("a law") {
+    match marqueue_bpf::algorithm::Law::read(&spec, shaper, Hook::Egress).expect("a law") {
         marqueue_bpf::algorithm::Law::ChokeW(law) => law,
         other => panic!("{other:?}"),
     }

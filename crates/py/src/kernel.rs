@@ -30,11 +30,11 @@ pub fn kernel_qdiscs() -> Vec<&'static str> {
     QDISCS.to_vec()
 }
 
-/// Checks the parameters of an AQM for the kernel: a policy as JSON, at a shaper.
+/// Checks the parameters of an AQM for a hook: a policy as JSON, at a shaper.
 #[pyfunction]
-#[pyo3(signature = (policy, *, rate, packet, buffer))]
-pub fn kernel_check(policy: &str, rate: Option<u64>, packet: u64, buffer: u64) -> PyResult<()> {
-    read(policy, Shaper { rate, packet, buffer }).map(drop)
+#[pyo3(signature = (policy, hook, *, rate, packet, buffer))]
+pub fn kernel_check(policy: &str, hook: &str, rate: Option<u64>, packet: u64, buffer: u64) -> PyResult<()> {
+    read(policy, Shaper { rate, packet, buffer }, read_hook(hook)?).map(drop)
 }
 
 /// Attaches an AQM at the egress or the ingress of a device, or as its root qdisc, or updates its parameters. Returns true if it was not attached
@@ -54,7 +54,8 @@ pub fn kernel_attach(
     signal: &str,
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
-    let (law, at) = (read(policy, Shaper { rate, packet, buffer })?, read_hook(hook)?);
+    let at = read_hook(hook)?;
+    let law = read(policy, Shaper { rate, packet, buffer }, at)?;
     py.detach(|| attachment::attach(netns.as_deref(), device, at, law, signal)).map_err(refused)
 }
 
@@ -83,9 +84,9 @@ fn read_hook(name: &str) -> PyResult<Hook> {
     found.ok_or_else(|| refused(format!("hook: got \"{name}\", expected egress or ingress")))
 }
 
-fn read(policy: &str, shaper: Shaper) -> PyResult<Law> {
+fn read(policy: &str, shaper: Shaper, hook: Hook) -> PyResult<Law> {
     let spec: PolicySpec = serde_json::from_str(policy).map_err(refused)?;
-    Law::read(&spec, shaper).map_err(refused)
+    Law::read(&spec, shaper, hook).map_err(refused)
 }
 
 fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {

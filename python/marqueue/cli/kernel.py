@@ -58,8 +58,8 @@ def attach(
         typer.Option(
             "--rate",
             metavar="RATE",
-            help='Rate of the shaper at the device, such as "100 Mbit/s", or of chokew; pi needs '
-            "none.",
+            help='Rate of the shaper at the device, such as "100 Mbit/s", or of chokew; pi, '
+            "scaled and drq at ingress need none.",
             show_default=False,
         ),
     ] = None,
@@ -118,7 +118,7 @@ def attach(
 
     avq and mkc can be at ingress too, where they see what the device has received. --rate is the
     rate to which avq is to hold it. drq at ingress is the edge of its network: it writes 00 into
-    the ECN field of packets that can be marked.
+    the ECN field of packets that can be marked, and goes by no rate.
 
     chokew is the root qdisc of the device, because it drops packets out of the queue, and shapes it
     to --rate. It needs Linux 6.16 with CONFIG_NET_SCH_BPF.
@@ -144,7 +144,7 @@ def attach(
     for name, value in (("gamma", gamma), ("alpha", alpha)):
         if value is not None:
             table[name] = value
-    read = kernel.Aqm.read(table, rate, buffer, signal)
+    read = kernel.Aqm.read(table, rate, buffer, signal, hook)
     if kernel.attach(device, read, netns, hook):
         say(f"{read.name} is attached to {device}, {_place(read, hook)}.")
     else:
@@ -154,6 +154,8 @@ def attach(
 def _place(aqm: kernel.Aqm, hook: str) -> str:
     if aqm.name in kernel.qdiscs():
         return "as its root qdisc, which is the shaper too"
+    if aqm.name == "drq" and hook == "ingress":
+        return "at tc's ingress hook, as the edge of its network, and goes by no rate and no queue"
     by = ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
     return f"at tc's {hook} hook{by}"
 

@@ -49,8 +49,8 @@ class Aqm:
     parameters: Mapping[str, Value]
     """Given parameters, in base units; all others have their defaults."""
     rate: int | None
-    """bit/s: the rate of the shaper below, counted with the same headers, or that of the qdisc; PI
-    and scaled marking need none."""
+    """bit/s: the rate of the shaper below, counted with the same headers, or that of the qdisc; PI,
+    scaled marking and DRQ at ingress need none."""
     buffer: int
     """AVQ's virtual queue or the queue of a qdisc, bytes; the others have none."""
     signal: str
@@ -63,9 +63,11 @@ class Aqm:
         rate: str | None = None,
         buffer: str | None = None,
         signal: str = "ecn",
+        hook: str = "egress",
     ) -> "Aqm":
         """Reads values as scenarios write them: an AQM is a name, or a table with ``name`` and
-        parameters. The virtual queue of AVQ has 100 packets by default, the queue of CHOKeW 500
+        parameters. ``hook``, one of :data:`HOOKS`, is where it is to be attached: DRQ needs no rate
+        at ingress. The virtual queue of AVQ has 100 packets by default, the queue of CHOKeW 500
         (section 4 of its paper).
 
         Raises MarqueueError with name, value and what was expected.
@@ -98,7 +100,7 @@ class Aqm:
             raise MarqueueError(f"{place}: {error}") from None
         read = cls(name, parameters, bits, size, signal)
         try:
-            _core.kernel_check(read.policy(), rate=bits, packet=FRAME, buffer=size)
+            _core.kernel_check(read.policy(), hook, rate=bits, packet=FRAME, buffer=size)
         except _core.KernelError as error:
             raise MarqueueError(str(error)) from None
         return read
@@ -114,7 +116,7 @@ class Stats:
 
     aqm: str
     rate: float | None
-    """The rate of the shaper, bit/s; None for AQMs that need none."""
+    """The rate of the shaper, bit/s; None for AQMs that go by none."""
     signal: str
     parameters: dict[str, float]
     """As rounded by the fixed-point program, in the units of scenarios; AVQ's buffer in bytes."""
@@ -155,8 +157,8 @@ def missing() -> str | None:
 
 def attach(device: str, aqm: Aqm, netns: str | None = None, hook: str = "egress") -> bool:
     """Attaches an AQM to a device: to its egress, before its shaper, or to its ingress (avq and
-    mkc, which go by arrivals alone), or, one of :func:`qdiscs`, as its root qdisc. Returns False if
-    it was already there.
+    mkc, which go by arrivals alone, and drq, there the edge of its network), or, one of
+    :func:`qdiscs`, as its root qdisc. Returns False if it was already there.
 
     An AQM that is already attached gets the new parameters and keeps its state and counters;
     another one at the same hook is replaced. It stays until :func:`detach`, or until the device is
