@@ -1,10 +1,13 @@
 """A virtual machine with Debian's newest kernel, in virtual time: for programs that the kernel of
 this machine does not take.
 
-qemu counts instructions as time (-icount), so that a busy host does not make the machine late. Two
-runs agree to a few percent, not to the bit: why is not known. It has no disk and no network: its
-files are an archive that is made here, of busybox, of a few programs of this machine with their
-libraries, and of modules of the kernel.
+qemu counts instructions as time (-icount), so that a busy host does not make the machine late, and
+a run is equal to the one before it, bit for bit. For that its files have to be the same too, with
+their times and numbers: reading them takes instructions, and random numbers of the kernel follow
+from when something happens. What qemu draws for the machine has a seed, because some versions of it
+give the kernel a random number. The machine has no disk and no network: its files are an archive
+that is made here, of busybox, of a few programs of this machine with their libraries, and of
+modules of the kernel.
 
 ``python tests/qemu/machine.py`` gets the kernel from Debian's archive, some 40 MB, into the cache.
 """
@@ -13,6 +16,7 @@ import gzip
 import lzma
 import platform
 import shutil
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +37,7 @@ HERE = Path(__file__).parent
 
 OPTIONS = (
     "-accel tcg -icount shift=1,sleep=off -rtc base=2026-01-01T00:00:00,clock=vm "
-    "-cpu qemu64,-rdrand -smp 1 -m 512 -nodefaults -display none -serial stdio -no-reboot"
+    "-cpu qemu64,-rdrand -seed 1 -smp 1 -m 512 -nodefaults -display none -serial stdio -no-reboot"
 )
 ARGUMENTS = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off"
 
@@ -99,17 +103,38 @@ def archive(script: Path, programs: tuple[Path, ...], into: Path) -> Path:
     shutil.copy(HERE / "init.sh", files / "init")
     (files / "init").chmod(0o755)
     shutil.copy(script, files / "script.sh")
-    names = sorted(f"./{each.relative_to(files)}" for each in files.rglob("*"))
-    packed = subprocess.run(
-        ["busybox", "cpio", "-o", "-H", "newc", "-R", "0:0"],
-        cwd=files,
-        input="\n".join(names).encode(),
-        capture_output=True,
-        check=True,
-    )
     made = into / "files.gz"
-    made.write_bytes(gzip.compress(packed.stdout, 1, mtime=0))
+    made.write_bytes(gzip.compress(packed(files), 1, mtime=0))
     return made
+
+
+def packed(folder: Path) -> bytes:
+    """The files below a folder as the kernel unpacks them (cpio's format newc, the kernel's
+    Documentation/driver-api/early-userspace/buffer-format.rst), with the same bytes whenever and
+    wherever they were made: of root, of one time, numbered by their names."""
+    files = sorted(folder.rglob("*"))
+    entries = [
+        _entry(number, str(file.relative_to(folder)), file.lstat().st_mode, _content(file))
+        for number, file in enumerate(files, 1)
+    ]
+    return b"".join([*entries, _entry(0, "TRAILER!!!", 0, b"")])
+
+
+def _content(file: Path) -> bytes:
+    if file.is_symlink():
+        return str(file.readlink()).encode()
+    return file.read_bytes() if file.is_file() else b""
+
+
+def _entry(number: int, name: str, mode: int, content: bytes) -> bytes:
+    """A file of an archive: header, name and content, each filled up to a multiple of 4 bytes."""
+    links = 2 if stat.S_ISDIR(mode) else 1
+    owner, group, time, devices = 0, 0, 0, (0, 0, 0, 0)
+    fields = (number, mode, owner, group, links, time, len(content), *devices, len(name) + 1, 0)
+    header = b"070701" + b"".join(b"%08x" % each for each in fields)
+    return b"".join(
+        part + bytes(-len(part) % 4) for part in (header + name.encode() + b"\0", content)
+    )
 
 
 def put(file: Path, to: Path) -> None:

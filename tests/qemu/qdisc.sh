@@ -127,5 +127,7 @@ ls /sys/fs/bpf/marqueue
 
 echo "== log"
 dmesg | grep -E "BUG|WARNING|Oops|Call Trace|leak"
+echo "== random"
+od -An -tx1 -N16 /dev/urandom
 echo "== end"
 cat /tmp/printed >&3

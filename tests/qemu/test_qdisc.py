@@ -1,47 +1,19 @@
 """Queue disciplines in BPF, in a kernel that takes them: CHOKeW with real TCP and UDP, in virtual
-time.
+time."""
 
-``MARQUEUE_QEMU_SECONDS`` is how long each measurement takes in the machine.
-"""
-
-import os
 import re
-from pathlib import Path
 
 import pytest
 
-import machine
+from scripts import console, needs_machine, numbers, sections
 
-SECONDS = int(os.environ.get("MARQUEUE_QEMU_SECONDS", "4"))
-ATTACH = Path(os.environ.get("CARGO_TARGET_DIR", "target")) / "debug" / "examples" / "attach"
-
-WHY_NOT = machine.missing() or (None if ATTACH.exists() else f"{ATTACH} is not built")
-pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
+pytestmark = needs_machine
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """What the machine printed, by section."""
-    folder = tmp_path_factory.mktemp("machine")
-    script = folder / "script.sh"
-    text = (machine.HERE / "qdisc.sh").read_text(encoding="utf-8")
-    script.write_text(text.replace("@SECONDS@", str(SECONDS)), encoding="utf-8")
-    # Ten times what it takes on an idle machine.
-    most = 10 * (20 + 5 * SECONDS)
-    printed = machine.boot(machine.archive(script, (ATTACH,), folder), most)
-    (folder / "console").write_text(printed, encoding="utf-8")
-    assert "== end" in printed, printed[-2000:]
-    return _sections(printed)
-
-
-def _sections(printed: str) -> dict[str, str]:
-    parts = re.split(r"^== (.*)$", printed, flags=re.MULTILINE)
-    return {name: text.strip() for name, text in zip(parts[1::2], parts[2::2], strict=True)}
-
-
-def numbers(text: str) -> dict[str, float]:
-    """Lines of a name and a number."""
-    return {name: float(value) for name, value in re.findall(r"^(\w+) ([\d.]+)$", text, re.M)}
+    return sections(console("qdisc.sh", tmp_path_factory.mktemp("machine")))
 
 
 def test_chokew_leaves_tcp_its_part_of_the_link_as_in_the_simulator(said):
