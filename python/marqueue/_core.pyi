@@ -416,10 +416,18 @@ def kernel_aqms() -> list[str]:
 def kernel_qdiscs() -> list[str]:
     """Names of those that are the root qdisc of a device."""
 
-def kernel_check(policy: str, hook: str, *, rate: int | None, packet: int, buffer: int) -> None:
+def kernel_check(
+    policy: str,
+    hook: str,
+    *,
+    rate: int | None,
+    packet: int,
+    buffer: int,
+    cgroup_weights: Sequence[tuple[str, float]],
+) -> None:
     """Raise KernelError if the kernel's AQMs cannot hold a policy (JSON) at a shaper of ``rate``
     bit/s, with packets of ``packet`` bytes and a buffer, or with AVQ a virtual queue, of ``buffer``
-    bytes."""
+    bytes, and weights by cgroup."""
 
 def kernel_attach(
     device: str,
@@ -431,6 +439,7 @@ def kernel_attach(
     packet: int,
     buffer: int,
     signal: str,
+    cgroup_weights: Sequence[tuple[str, float]],
 ) -> bool:
     """Put an AQM at a device's egress or ingress, or make it its root qdisc, or tell it the new
     law; was it not there?

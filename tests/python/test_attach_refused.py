@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,6 +85,30 @@ def test_other_aqms_are_refused_with_those_that_there_are(aqm: str):
     expected = f'^aqm: got "{aqm}", expected one of {", ".join(kernel.names())}, for which'
     with pytest.raises(MarqueueError, match=expected):
         kernel.Aqm.read(aqm, "20 Mbit/s")
+
+
+@pytest.mark.parametrize(
+    ("aqm", "weight", "said"),
+    [
+        ("chokew", "/nowhere/at/all=4", "cgroup-weight: got .*expected"),
+        ("chokew", "/=zero", '--cgroup-weight: got "/=zero", expected CGROUP=WEIGHT'),
+        ("chokew", "4", '--cgroup-weight: got "4", expected CGROUP=WEIGHT'),
+        ("red", "/=4", "cgroup-weight: got one, expected none: red has no weights by cgroup"),
+    ],
+)
+def test_a_cgroup_without_a_place_or_a_weight_is_named(marqueue, aqm: str, weight: str, said: str):
+    at = ("attach", "lo", "--rate", "20 Mbit/s")
+    done = marqueue(*at, "--aqm", aqm, "--cgroup-weight", weight)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.match(said, done.stderr)
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_cgroup_has_one_weight(marqueue):
+    twice = ("--cgroup-weight", "/a=4", "--cgroup-weight", "/a=5")
+    done = marqueue("attach", "lo", "--aqm", "chokew", "--rate", "20 Mbit/s", *twice)
+    assert done.returncode == 2
+    assert done.stderr.startswith('--cgroup-weight: got "/a" twice, expected one weight')
 
 
 def test_a_mistake_ends_the_command(marqueue):

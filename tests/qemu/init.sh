@@ -8,6 +8,7 @@ mount -t devtmpfs none /dev
 mount -t tmpfs none /run
 mount -t tmpfs none /tmp
 mount -t bpf none /sys/fs/bpf
+mount -t cgroup2 none /sys/fs/cgroup
 for module in /modules/*.ko; do
 	insmod "$module"
 done

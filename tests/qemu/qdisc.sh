@@ -40,6 +40,20 @@ two_classes() {
 	echo "ef $(received /tmp/ef)"
 }
 
+# A program in a cgroup, and what it opens.
+in_cgroup() {
+	sh -c 'echo 0 >/sys/fs/cgroup$1/cgroup.procs && shift && exec "$@"' - "$@"
+}
+
+# Two flows of UDP of the same rate out of two cgroups.
+two_cgroups() {
+	in_cgroup "$2" nsenter --net=/run/netns/a -- iperf3 -c 10.0.0.2 -p 5202 -u -b 8M -t "$1" -l 1400 -f k >/tmp/first &
+	in_cgroup "$3" nsenter --net=/run/netns/a -- iperf3 -c 10.0.0.2 -p 5203 -u -b 8M -t "$1" -l 1400 -f k >/tmp/second
+	wait $!
+	echo "first $(received /tmp/first)"
+	echo "second $(received /tmp/second)"
+}
+
 CHOKEW='{"name": "chokew", "params": {"l_th": 20, "l_minus": 25, "l_plus": 35, "weights": {"EF": 4}}}'
 
 for each in a r b; do
@@ -124,6 +138,32 @@ router attach v stats 2>&1
 router attach v "$CHOKEW" 10000000 100 2>&1
 router attach v detach
 ls /sys/fs/bpf/marqueue
+
+echo "== cgroups"
+mkdir -p /sys/fs/cgroup/light /sys/fs/cgroup/heavy/inner
+in_a attach v "$CHOKEW" 10000000 100 /light=1 /sys/fs/cgroup/heavy=4
+in_a attach v parameters
+two_cgroups "$SECONDS_EACH" /light /heavy/inner
+
+echo "== cgroups in the other order"
+in_a attach v "$CHOKEW" 10000000 100 /heavy/inner=1 /light=4 /heavy=16
+two_cgroups "$SECONDS_EACH" /light /heavy/inner
+
+echo "== cgroups that have no weight"
+in_a attach v "$CHOKEW" 10000000 100
+two_cgroups "$SECONDS_EACH" /light /heavy/inner
+
+echo "== no cgroup"
+in_a attach v "$CHOKEW" 10000000 100 /nowhere=4 2>&1
+in_a attach v "$CHOKEW" 10000000 100 /light=0.5 2>&1
+in_a attach v "$CHOKEW" 10000000 100 /light=1 /sys/fs/cgroup/light=2 2>&1
+
+echo "== answers without a socket of their own"
+in_a attach v "$CHOKEW" 10000000 100 /light=4
+in_a iperf3 -s -D -p 5204
+sleep 1
+in_b iperf3 -c 10.0.1.2 -p 5204 -n 1M >/dev/null && echo received
+in_a attach v detach
 
 echo "== log"
 dmesg | grep -E "BUG|WARNING|Oops|Call Trace|leak"

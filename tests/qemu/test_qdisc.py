@@ -53,6 +53,32 @@ def test_a_class_of_more_weight_loses_less(said):
     assert received["ef"] > 1.3 * received["plain"]
 
 
+def test_the_socket_of_a_packet_gives_it_the_weight_of_its_cgroup(said):
+    parameters, *_ = said["cgroups"].partition("first")
+    assert parameters.startswith("attached true")
+    assert "cgroup-weight./light 1\ncgroup-weight./heavy 4" in parameters
+    given = numbers(said["cgroups"])
+    # Of 8 Mbit/s each; the second one is in a cgroup below that of weight 4.
+    assert given["second"] > 1.3 * given["first"]
+    # The lowest cgroup with a weight decides.
+    turned = numbers(said["cgroups in the other order"])
+    assert turned["first"] > 1.3 * turned["second"]
+    # Chance decides about packets, of which some 2000 a flow are received.
+    equal = numbers(said["cgroups that have no weight"])
+    assert equal["first"] == pytest.approx(equal["second"], rel=0.15)
+    assert said["answers without a socket of their own"].splitlines()[1:] == [
+        "received",
+        "detached true",
+    ]
+
+
+def test_a_cgroup_that_is_not_there_is_named(said):
+    missing, weight, twice = said["no cgroup"].splitlines()
+    assert 'got \\"/nowhere\\", expected a cgroup below /sys/fs/cgroup' in missing
+    assert 'got 0.5 for \\"/light\\", expected 1 to 1000000' in weight
+    assert 'got \\"/sys/fs/cgroup/light\\" twice, expected one weight' in twice
+
+
 def test_overload_fills_the_buffer_and_no_more(said):
     stats = numbers(said["overload"])
     assert stats["overflow"] > 0

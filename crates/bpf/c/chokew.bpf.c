@@ -10,6 +10,8 @@
 
 #include <linux/types.h>
 
+#include "cgroup.h"
+
 // The most packets that an arrival is compared with, and the most places that are looked at for it.
 #define MOST_DRAWS 64
 #define MOST_PLACES 256
@@ -25,6 +27,7 @@ struct law {
 	__u64 p_plus;  // 2^-32
 	__u64 p_minus; // likewise
 	__u64 weights[64]; // by code point, 2^-20
+	struct weighed_cgroup cgroups[WEIGHED_CGROUPS]; // their weights are in the place of those
 };
 
 struct state {
@@ -53,7 +56,7 @@ static __always_inline void adapt(struct state *q, const struct law *law, __u64 
 // Figure 1, steps 3 and 4: how many packets the arrival is compared with.
 static __always_inline __u32 draws(const struct state *q, const struct law *law, const struct packet *packet, __u64 l)
 {
-	__u64 weight = law->weights[packet->dscp & 63], p, m;
+	__u64 weight = packet->weight ? packet->weight : law->weights[packet->dscp & 63], p, m;
 
 	if (l <= law->l_th || !weight)
 		return 0;
@@ -156,8 +159,8 @@ static __always_inline __u32 depart(struct state *q, const struct law *law, __u6
 
 #ifdef TEST_RUN
 
-// For BPF_PROG_TEST_RUN: time, and in `cb` whether a packet leaves, flow, code point and random number of one that
-// arrives. The answer is the outcome, and the place in `cb`.
+// For BPF_PROG_TEST_RUN: time, in `cb` whether a packet leaves, flow, code point and random number of one that arrives,
+// in `mark` its cgroup, in `priority` the one above. The answer is the outcome, and the place in `cb`.
 SEC("tc")
 int chokew_at(struct __sk_buff *skb)
 {
@@ -167,12 +170,22 @@ int chokew_at(struct __sk_buff *skb)
 
 	if (!find(&maps))
 		return -1;
+	packet.weight = weight_of_cgroup(maps.setup->law.cgroups, skb->mark);
+	if (!packet.weight)
+		packet.weight = weight_of_cgroup(maps.setup->law.cgroups, skb->priority);
 	if (skb->cb[0])
 		decision.place = depart(maps.state, &maps.setup->law, skb->tstamp);
 	else
 		decision = arrive(maps.state, &maps.setup->law, &packet, skb->tstamp);
 	skb->cb[4] = decision.place;
 	return decision.outcome;
+}
+
+#else
+
+static __always_inline __u64 weight_of(const struct law *law, struct sk_buff *skb)
+{
+	return weight_of_socket(law->cgroups, skb->sk);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * A queue discipline in BPF (Linux 6.16 or later, CONFIG_NET_SCH_BPF): the packets of a queue, and the kernel's side of it.
  *
  * A file of an AQM defines `struct law` and `struct state`, which begins with `owner`; includes this file; defines
- * `arrive` and `depart`; and ends with QDISC. The queue is a ring of SLOTS places with holes, where packets were dropped
+ * `arrive`, `depart` and `weight_of`; and ends with QDISC. The queue is a ring of SLOTS places with holes, where packets were dropped
  * out of the middle. The kernel calls with the lock of the qdisc held, so that nothing here needs one.
  *
  * A qdisc in BPF is the root of a device, and so has to be the shaper too. It can drop packets and cannot change them:
@@ -49,6 +49,7 @@ struct {
 
 struct packet {
 	__u64 bytes; /* as the kernel counts them: with the header of Ethernet */
+	__u64 weight; /* of its socket, 2^-20; 0 if it has none */
 	__u32 flow;
 	__u32 dscp;
 	__u32 random; /* uniform */
@@ -120,6 +121,7 @@ static __always_inline __u32 depart(struct state *q, const struct law *law, __u6
 #define KERNEL __attribute__((preserve_access_index))
 
 struct sk_buff {
+	struct sock *sk;
 	__u16 network_header;
 	__u16 protocol;
 	char cb[48];
@@ -214,6 +216,9 @@ static __always_inline __u32 dscp_of(struct sk_buff *skb)
 	return skb->protocol == bpf_htons(ETH_P_IP) ? head[1] >> 2 : (head[0] & 0xf) << 2 | head[1] >> 6;
 }
 
+/* The weight that a packet has because of its socket, 2^-20; 0 if it has none. */
+static __always_inline __u64 weight_of(const struct law *law, struct sk_buff *skb);
+
 static __always_inline int enqueue(struct sk_buff *skb, struct Qdisc *sch, struct bpf_sk_buff_ptr *to_free)
 {
 	struct packet packet = { .bytes = length_of(skb), .flow = bpf_skb_get_hash(skb), .dscp = dscp_of(skb),
@@ -227,6 +232,7 @@ static __always_inline int enqueue(struct sk_buff *skb, struct Qdisc *sch, struc
 		bpf_qdisc_skb_drop(skb, to_free);
 		return DROPPED;
 	}
+	packet.weight = weight_of(&maps.setup->law, skb);
 	maps.counters->packets++;
 	maps.counters->bytes += packet.bytes;
 	decision = arrive(maps.state, &maps.setup->law, &packet, bpf_ktime_get_ns());

@@ -4,10 +4,12 @@
 //! ```sh
 //! cargo build --release -p marqueue-bpf --features kernel --example attach
 //! attach eth0 '{"name": "chokew", "params": {"weights": {"46": 4}}}' 100000000 500
+//! attach eth0 '{"name": "chokew"}' 100000000 500 /system.slice=4
 //! attach eth0 stats
+//! attach eth0 parameters
 //! attach eth0 detach
 //! ```
-//! Behind an AQM come the rate of the link in bit/s, and its buffer in packets of 1514 B.
+//! Behind an AQM come the rate of the link in bit/s, its buffer in packets of 1514 B, and weights of cgroups.
 
 use marqueue_aqm::Signal;
 use marqueue_bpf::algorithm::{Law, Shaper};
@@ -15,7 +17,8 @@ use marqueue_bpf::{attachment, Hook};
 use std::error::Error;
 
 const PACKET: u64 = 1514;
-const USAGE: &str = "expected DEVICE AQM RATE BUFFER, DEVICE stats or DEVICE detach";
+const USAGE: &str =
+    "expected DEVICE AQM RATE BUFFER [CGROUP=WEIGHT...], or DEVICE and one of stats, parameters, detach";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -31,9 +34,20 @@ fn main() -> Result<(), Box<dyn Error>> {
                 println!("{name} {value}");
             }
         }
-        [device, aqm, rate, buffer] => {
+        [device, "parameters"] => {
+            let stats = attachment::stats(None, device, Hook::Egress)?.ok_or("no AQM is attached")?;
+            for (name, value) in stats.setup.law.values() {
+                println!("{name} {value}");
+            }
+        }
+        [device, aqm, rate, buffer, cgroups @ ..] => {
             let shaper = Shaper { rate: Some(rate.parse()?), packet: PACKET, buffer: buffer.parse::<u64>()? * PACKET };
             let law = Law::read(&serde_json::from_str(aqm)?, shaper, Hook::Egress)?;
+            let weight = |each: &&str| {
+                let (path, weight) = each.split_once('=').ok_or(USAGE)?;
+                Ok((path.into(), weight.parse()?))
+            };
+            let law = law.weigh_cgroups(&cgroups.iter().map(weight).collect::<Result<Vec<_>, Box<dyn Error>>>()?)?;
             println!("attached {}", attachment::attach(None, device, Hook::Egress, law, Signal::Ecn)?);
         }
         _ => return Err(USAGE.into()),

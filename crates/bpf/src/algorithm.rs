@@ -2,6 +2,7 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::avq::{Avq, AvqParams};
+use crate::cgroup;
 use crate::chokew::{ChokeW, ChokeWParams};
 use crate::drq::{Drq, DrqParams};
 use crate::fixed_point::{units, ONE};
@@ -12,6 +13,7 @@ use crate::red::{Red, RedParams};
 use crate::scaled::{Scaled, ScaledParams, LEVELS};
 use marqueue_aqm::algo::{avq, chokew, drq, mkc, pi, red};
 use marqueue_core::params::{ParamSet, PolicySpec};
+use std::path::PathBuf;
 
 /// Names of the AQMs, as in scenarios: those at a hook of tc, and those that are a qdisc.
 pub const NAMES: [&str; HOOKED.len() + QDISCS.len()] = ["avq", "red", "pi", "scaled", "mkc", "drq", "chokew"];
@@ -88,6 +90,26 @@ impl Law {
             "chokew" => ChokeWParams::new(&read::<chokew::Params>(spec)?, rate()?, buffer / packet).map(Law::ChokeW),
             other => Err(format!("aqm: got \"{other}\", expected one of {}", NAMES.join(", "))),
         }
+    }
+
+    /// Gives packets weights by the cgroup of their socket, in place of those by code point: paths and weights.
+    ///
+    /// # Errors
+    /// Those of [`cgroup::read`], or if the AQM has no such weights.
+    pub fn weigh_cgroups(mut self, given: &[(PathBuf, f64)]) -> Result<Law, String> {
+        match &mut self {
+            _ if given.is_empty() => {}
+            Law::ChokeW(law) => law.cgroups = cgroup::read(given)?,
+            _ => {
+                return Err(format!("cgroup-weight: got one, expected none: {} has no weights by cgroup", self.name()))
+            }
+        }
+        Ok(self)
+    }
+
+    /// Does the AQM ask which cgroup a packet's socket is in?
+    pub fn asks_for_cgroups(&self) -> bool {
+        matches!(self, Law::ChokeW(law) if !law.cgroups.is_empty())
     }
 
     /// The name of the AQM.

@@ -8,6 +8,7 @@
 //! looked at; p0 has an upper bound of 2048; weights are rounded to 2^-20, p+ and p- to 2^-32. A flow is the kernel's hash
 //! of addresses and ports, of 32 bits.
 
+use crate::cgroup::{self, CgroupWeight};
 use crate::fixed_point::{mixed, ONE, SECOND};
 use crate::weights;
 use marqueue_aqm::algo::chokew;
@@ -47,6 +48,8 @@ pub struct ChokeWParams {
     pub p_minus: u64,
     /// The weight of each of the 64 code points, 2^-20.
     pub weights: Vec<u64>,
+    /// Weights of sockets by their cgroup, which take the place of those.
+    pub cgroups: Vec<CgroupWeight>,
 }
 
 impl ChokeWParams {
@@ -76,10 +79,17 @@ impl ChokeWParams {
             p_plus: share(params.p_plus),
             p_minus: share(params.p_minus),
             weights: weights::rounded(&params.weights),
+            cgroups: Vec::new(),
         })
     }
 
-    /// By name, in the units of scenarios, as rounded. Of the weights those that are not 1.
+    /// The weight of a packet, 2^-20: that of the lowest cgroup of its socket which has one, else that of its code point.
+    fn weight(&self, packet: QueuedPacket<'_>) -> u64 {
+        let own = |id: &u64| self.cgroups.iter().find(|each| each.id == *id).map(|each| each.weight);
+        packet.cgroups.iter().find_map(own).unwrap_or(self.weights[usize::from(packet.dscp)])
+    }
+
+    /// By name, in the units of scenarios, as rounded. Of the weights by code point those that are not 1.
     pub fn values(&self) -> Vec<(String, f64)> {
         let share = |value: u64| value as f64 / ONE as f64;
         let values = [
@@ -90,20 +100,23 @@ impl ChokeWParams {
             ("p_plus", share(self.p_plus)),
             ("p_minus", share(self.p_minus)),
         ];
-        values.into_iter().map(|(name, value)| (name.into(), value)).chain(weights::values(&self.weights)).collect()
+        let values = values.into_iter().map(|(name, value)| (name.into(), value));
+        values.chain(weights::values(&self.weights)).chain(cgroup::values(&self.cgroups)).collect()
     }
 
     /// The words of the program's `struct law`.
     pub fn words(&self) -> Vec<u64> {
-        let ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights } = self;
-        [&[*rate, *limit, *l_th, *l_minus, *l_plus, *p_plus, *p_minus], weights.as_slice()].concat()
+        let ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights, cgroups } = self;
+        let cgroups = cgroup::words(cgroups);
+        [&[*rate, *limit, *l_th, *l_minus, *l_plus, *p_plus, *p_minus], weights.as_slice(), cgroups.as_slice()].concat()
     }
 
     /// The reverse of [`ChokeWParams::words`].
     pub fn from_words(words: &[u64]) -> Option<ChokeWParams> {
-        let &[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, ref weights @ ..] = words else { return None };
-        let weights = weights::from_words(weights)?;
-        Some(ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights })
+        let &[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, ref rest @ ..] = words else { return None };
+        let (weights, cgroups) = rest.split_at_checked(weights::CODE_POINTS)?;
+        let (weights, cgroups) = (weights::from_words(weights)?, cgroup::from_words(cgroups)?);
+        Some(ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights, cgroups })
     }
 }
 
@@ -142,13 +155,15 @@ impl ChokeW {
 
 /// A packet as it arrives at the queue.
 #[derive(Clone, Copy, Debug)]
-pub struct QueuedPacket {
+pub struct QueuedPacket<'a> {
     /// Its flow.
     pub flow: u32,
     /// Its size with the header of Ethernet.
     pub bytes: u32,
     /// Its code point.
     pub dscp: u8,
+    /// The cgroup of its socket and those above it, upwards. One that is forwarded has none.
+    pub cgroups: &'a [u64],
 }
 
 /// What becomes of an arrival.
@@ -178,7 +193,7 @@ impl Default for Queue {
 
 impl Queue {
     /// A packet arrives at `now`, ns; `random` is uniform.
-    pub fn arrive(&mut self, law: &ChokeWParams, packet: QueuedPacket, now: u64, random: u32) -> Outcome {
+    pub fn arrive(&mut self, law: &ChokeWParams, packet: QueuedPacket<'_>, now: u64, random: u32) -> Outcome {
         let l = self.state.packets + 1;
         self.adapt(law, l);
         let draws = if self.state.packets == 0 { 0 } else { self.draws(law, packet, l, random) };
@@ -223,11 +238,11 @@ impl Queue {
     }
 
     /// Figure 1, steps 3 and 4: how many packets the arrival is compared with.
-    fn draws(&self, law: &ChokeWParams, packet: QueuedPacket, l: u64, random: u32) -> u64 {
+    fn draws(&self, law: &ChokeWParams, packet: QueuedPacket<'_>, l: u64, random: u32) -> u64 {
         if l <= law.l_th {
             return 0;
         }
-        let p = (self.state.p0 << 20) / law.weights[usize::from(packet.dscp)];
+        let p = (self.state.p0 << 20) / law.weight(packet);
         (p / ONE + u64::from(u64::from(random) < p % ONE)).min(MOST_DRAWS)
     }
 

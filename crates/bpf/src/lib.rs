@@ -10,6 +10,7 @@ pub mod arrival;
 #[cfg(programs)]
 pub mod attachment;
 pub mod avq;
+pub mod cgroup;
 pub mod chokew;
 #[cfg(programs)]
 pub mod dctcp;

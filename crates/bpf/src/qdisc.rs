@@ -32,6 +32,9 @@ impl<'a> Qdisc<'a> {
     /// If somebody has set another root qdisc, or the kernel refuses it.
     pub fn attach(&self, setup: &Setup) -> Result<bool, Error> {
         requirements::check_qdiscs()?;
+        if setup.law.asks_for_cgroups() {
+            requirements::check_cgroups_of_sockets()?;
+        }
         let name = self.kind(setup.law.name())?;
         let root = netlink::root_qdisc(self.device.index)?;
         let ours = root.as_ref().is_some_and(|root| root.kind == name);

@@ -55,6 +55,15 @@ pub fn check_qdiscs() -> Result<(), Error> {
     }
 }
 
+/// Returns an error if the kernel does not keep the cgroup of a socket.
+pub fn check_cgroups_of_sockets() -> Result<(), Error> {
+    let kernel = Btf::from_vmlinux().map_err(|error| libbpf_error("types of the kernel", &error))?;
+    match kernel.type_by_name::<Struct<'_>>("sock_cgroup_data") {
+        Some(data) if !data.is_empty() => Ok(()),
+        _ => Err(Error("this kernel has no cgroups of sockets, expected CONFIG_SOCK_CGROUP_DATA".into())),
+    }
+}
+
 /// Redirects the warnings of libbpf from standard error into error messages.
 fn capture_warnings() {
     static ONCE: Once = Once::new();

@@ -3,9 +3,9 @@
 use marqueue_core::PerDscp;
 
 /// Weight 1.
-const UNIT: u64 = 1 << 20;
+pub const UNIT: u64 = 1 << 20;
 /// Code points.
-const CODE_POINTS: usize = 64;
+pub const CODE_POINTS: usize = 64;
 
 /// The weight of each of the 64 code points; 1 for those that are not given.
 pub fn rounded(given: &PerDscp) -> Vec<u64> {

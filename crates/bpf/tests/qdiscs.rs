@@ -2,6 +2,7 @@
 //! the references with the formulas of their papers. BPF_PROG_TEST_RUN runs the decisions on a kernel that has no
 //! qdiscs in BPF, too.
 
+use marqueue_bpf::cgroup::CgroupWeight;
 use marqueue_bpf::chokew::{ChokeWParams, Outcome, Queue, QueuedPacket};
 use marqueue_bpf::fixed_point::ONE;
 use marqueue_bpf::Hook;
@@ -24,12 +25,16 @@ fn law(l_th: f64, p_plus: f64, weight: f64, limit: u64) -> ChokeWParams {
     }
 }
 
+fn packet(flow: u32, dscp: u8, cgroups: &[u64]) -> QueuedPacket<'_> {
+    QueuedPacket { flow, bytes: 1000, dscp, cgroups }
+}
+
 /// A queue of `packets` packets, of which every fourth is of flow 1, that has drawing factor `p0`.
 fn filled(law: &ChokeWParams, packets: u32, p0: f64) -> Queue {
     let mut queue = Queue::default();
     for each in 0..packets {
         let flow = if each % 4 == 0 { 1 } else { 100 + each };
-        queue.arrive(law, QueuedPacket { flow, bytes: 1000, dscp: 0 }, 0, u32::MAX);
+        queue.arrive(law, packet(flow, 0, &[]), 0, u32::MAX);
     }
     queue.state.p0 = (p0 * ONE as f64) as u64;
     queue
@@ -40,22 +45,38 @@ fn filled(law: &ChokeWParams, packets: u32, p0: f64) -> Queue {
 #[test]
 fn chokew_drops_as_often_as_its_draws_match() {
     // Nothing changes p0 at a queue of 101 with the arrival.
-    let law = law(98.0, 0.0, 2.0, 4000);
-    for (p0, dscp, m) in [(1.0, 0, 1.0), (2.5, 0, 2.5), (4.0, 0, 4.0), (4.0, 8, 2.0), (3.0, 8, 1.5), (0.0, 0, 0.0f64)] {
+    let mut law = law(98.0, 0.0, 2.0, 4000);
+    law.cgroups = vec![CgroupWeight { id: 70, weight: 4 << 20 }, CgroupWeight { id: 7, weight: 8 << 20 }];
+    let none: &[u64] = &[];
+    let cases = [
+        (1.0, 0, none, 1.0),
+        (2.5, 0, none, 2.5),
+        (4.0, 0, none, 4.0),
+        (4.0, 8, none, 2.0),
+        (3.0, 8, none, 1.5),
+        (0.0, 0, none, 0.0f64),
+        // The weight of the lowest cgroup that has one is in the place of the code point's.
+        (4.0, 8, &[70, 7], 1.0),
+        (4.0, 0, &[71, 7], 0.5),
+        (4.0, 8, &[71, 1], 2.0),
+    ];
+    for (p0, dscp, cgroups, m) in cases {
         let full = filled(&law, 100, p0);
         let trials = 20_000u32;
         let matched = (0..trials).filter(|trial| {
             let mut queue = full.clone();
             let random = trial.wrapping_mul(0x9e37_79b1) ^ 0x5bd1_e995;
-            let packet = QueuedPacket { flow: 1, bytes: 1000, dscp };
-            matches!(queue.arrive(&law, packet, 0, random), Outcome::Matched(_))
+            matches!(queue.arrive(&law, packet(1, dscp, cgroups), 0, random), Outcome::Matched(_))
         });
         let share = matched.count() as f64 / f64::from(trials);
         let none = |draws: f64| marqueue_core::math::powf(0.75, draws);
         let part = m - m.floor();
         let expected = 1.0 - (1.0 - part) * none(m.floor()) - part * none(m.ceil());
         let deviation = (expected * (1.0 - expected) / f64::from(trials)).sqrt();
-        assert!((share - expected).abs() <= 4.0 * deviation, "p0 {p0}, code point {dscp}: {share} for {expected}");
+        assert!(
+            (share - expected).abs() <= 4.0 * deviation,
+            "p0 {p0}, code point {dscp}, {cgroups:?}: {share} for {expected}"
+        );
     }
 }
 
@@ -67,7 +88,7 @@ fn a_queue_is_first_in_first_out_at_its_rate() {
     let (mut waiting, mut matches) = (Vec::new(), 0);
     for each in 0..50_000u32 {
         let random = each.wrapping_mul(0x9e37_79b1);
-        match queue.arrive(&law, QueuedPacket { flow: random >> 29, bytes: 1000, dscp: 0 }, 0, random) {
+        match queue.arrive(&law, packet(random >> 29, 0, &[]), 0, random) {
             Outcome::Queued(place) => waiting.push(place),
             Outcome::Matched(place) => {
                 matches += 1;
@@ -99,19 +120,30 @@ mod in_the_kernel {
     use proptest::test_runner::{Config, TestRunner};
 
     #[derive(Clone, Copy, Debug)]
+    struct Sent {
+        flow: u32,
+        bytes: u32,
+        dscp: u8,
+        cgroups: [u64; 2],
+    }
+
+    #[derive(Clone, Copy, Debug)]
     enum Step {
-        Arrive(QueuedPacket, u32),
+        Arrive(Sent, u32),
         Depart,
     }
 
-    /// Places of `__sk_buff` in a context: cb, tstamp, wire_len.
+    /// Places of `__sk_buff` in a context.
+    const MARK: usize = 8;
+    const PRIORITY: usize = 32;
     const CB: usize = 48;
     const TSTAMP: usize = 152;
     const WIRE_LEN: usize = 160;
 
     fn steps() -> impl Strategy<Value = Vec<(u64, Step)>> {
-        let packet = (0..6u32, 60..1515u32, prop_oneof![3 => Just(0u8), 1 => Just(8u8), 1 => 0..64u8]);
-        let packet = packet.prop_map(|(flow, bytes, dscp)| QueuedPacket { flow, bytes, dscp });
+        let dscp = prop_oneof![3 => Just(0u8), 1 => Just(8u8), 1 => 0..64u8];
+        let packet = (0..6u32, 60..1515u32, dscp, [0..20u64, 0..20u64]);
+        let packet = packet.prop_map(|(flow, bytes, dscp, cgroups)| Sent { flow, bytes, dscp, cgroups });
         let step = prop_oneof![
             5 => (packet, any::<u32>()).prop_map(|(packet, random)| Step::Arrive(packet, random)),
             3 => Just(Step::Depart),
@@ -126,8 +158,13 @@ mod in_the_kernel {
             return;
         }
         let mut runner = TestRunner::new(Config { cases: 64, failure_persistence: None, ..Config::default() });
-        let law = (0..20u32, prop_oneof![0.0..0.1, 0.1..3.0], 1.0..20.0, 5..60u64);
-        let law = law.prop_map(|(l_th, p_plus, weight, limit)| super::law(l_th.into(), p_plus, weight, limit));
+        // From none to as many as there can be, of which the first is as good as any.
+        let cgroups = prop::collection::btree_map(1..20u64, 1..20u64, 0..=16);
+        let law = (0..20u32, prop_oneof![0.0..0.1, 0.1..3.0], 1.0..20.0, 5..60u64, cgroups);
+        let law = law.prop_map(|(l_th, p_plus, weight, limit, cgroups)| {
+            let cgroups = cgroups.into_iter().map(|(id, weight)| CgroupWeight { id, weight: weight << 20 }).collect();
+            ChokeWParams { cgroups, ..super::law(l_th.into(), p_plus, weight, limit) }
+        });
         let run = |(law, steps): (ChokeWParams, Vec<(u64, Step)>)| {
             let setup = Setup { law: Law::ChokeW(law.clone()), signal: Signal::Drop, clsact: false };
             let kernel = program::load("chokew_at", &setup).expect("a kernel that takes it");
@@ -143,6 +180,10 @@ mod in_the_kernel {
                         put(CB + 8, packet.dscp.into());
                         put(CB + 12, random);
                         put(WIRE_LEN, packet.bytes);
+                        put(MARK, packet.cgroups[0] as u32);
+                        put(PRIORITY, packet.cgroups[1] as u32);
+                        let Sent { flow, bytes, dscp, ref cgroups } = packet;
+                        let packet = QueuedPacket { flow, bytes, dscp, cgroups };
                         match reference.arrive(&law, packet, now, random) {
                             Outcome::Queued(place) => (0, Some(place)),
                             Outcome::Overflow => (1, None),

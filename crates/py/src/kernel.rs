@@ -30,17 +30,24 @@ pub fn kernel_qdiscs() -> Vec<&'static str> {
     QDISCS.to_vec()
 }
 
-/// Checks the parameters of an AQM for a hook: a policy as JSON, at a shaper.
+/// Checks the parameters of an AQM for a hook: a policy as JSON, at a shaper, and weights of cgroups.
 #[pyfunction]
-#[pyo3(signature = (policy, hook, *, rate, packet, buffer))]
-pub fn kernel_check(policy: &str, hook: &str, rate: Option<u64>, packet: u64, buffer: u64) -> PyResult<()> {
-    read(policy, Shaper { rate, packet, buffer }, read_hook(hook)?).map(drop)
+#[pyo3(signature = (policy, hook, *, rate, packet, buffer, cgroup_weights))]
+pub fn kernel_check(
+    policy: &str,
+    hook: &str,
+    rate: Option<u64>,
+    packet: u64,
+    buffer: u64,
+    cgroup_weights: Vec<(PathBuf, f64)>,
+) -> PyResult<()> {
+    read(policy, Shaper { rate, packet, buffer }, read_hook(hook)?, &cgroup_weights).map(drop)
 }
 
 /// Attaches an AQM at the egress or the ingress of a device, or as its root qdisc, or updates its parameters. Returns true if it was not attached
 /// before.
 #[pyfunction]
-#[pyo3(signature = (device, netns, hook, policy, *, rate, packet, buffer, signal))]
+#[pyo3(signature = (device, netns, hook, policy, *, rate, packet, buffer, signal, cgroup_weights))]
 #[allow(clippy::too_many_arguments)] // Named in Python.
 pub fn kernel_attach(
     py: Python<'_>,
@@ -52,10 +59,11 @@ pub fn kernel_attach(
     packet: u64,
     buffer: u64,
     signal: &str,
+    cgroup_weights: Vec<(PathBuf, f64)>,
 ) -> PyResult<bool> {
     let signal: Signal = serde_json::from_value(signal.into()).map_err(refused)?;
     let at = read_hook(hook)?;
-    let law = read(policy, Shaper { rate, packet, buffer }, at)?;
+    let law = read(policy, Shaper { rate, packet, buffer }, at, &cgroup_weights)?;
     py.detach(|| attachment::attach(netns.as_deref(), device, at, law, signal)).map_err(refused)
 }
 
@@ -84,9 +92,9 @@ fn read_hook(name: &str) -> PyResult<Hook> {
     found.ok_or_else(|| refused(format!("hook: got \"{name}\", expected egress or ingress")))
 }
 
-fn read(policy: &str, shaper: Shaper, hook: Hook) -> PyResult<Law> {
+fn read(policy: &str, shaper: Shaper, hook: Hook, cgroup_weights: &[(PathBuf, f64)]) -> PyResult<Law> {
     let spec: PolicySpec = serde_json::from_str(policy).map_err(refused)?;
-    Law::read(&spec, shaper, hook).map_err(refused)
+    Law::read(&spec, shaper, hook).and_then(|law| law.weigh_cgroups(cgroup_weights)).map_err(refused)
 }
 
 fn as_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {

@@ -105,6 +105,16 @@ def attach(
             help="How a mark reaches the sender: ecn (CE, or a drop without ECN), drop, ecn-only.",
         ),
     ] = "ecn",
+    cgroup_weight: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cgroup-weight",
+            metavar="CGROUP=WEIGHT",
+            help="chokew: weight of the packets that programs in a cgroup (version 2) or below it "
+            "send, in place of that by code point; as often as there are cgroups with one.",
+            show_default=False,
+        ),
+    ] = None,
     netns: Netns = None,
     hook: Hook = "egress",
 ) -> None:
@@ -136,6 +146,8 @@ def attach(
     marqueue attach eth0 --hook ingress --rate '200 Mbit/s'
 
     marqueue attach eth0 --aqm 'chokew:weights={EF=4}' --rate '100 Mbit/s'
+
+    marqueue attach eth0 --aqm chokew --rate '100 Mbit/s' --cgroup-weight /system.slice=4
     """
     if is_program(aqm):
         expected = "expected an AQM of the engine: the kernel runs no Python"
@@ -144,11 +156,32 @@ def attach(
     for name, value in (("gamma", gamma), ("alpha", alpha)):
         if value is not None:
             table[name] = value
-    read = kernel.Aqm.read(table, rate, buffer, signal, hook)
+    read = kernel.Aqm.read(table, rate, buffer, signal, hook, _weights(cgroup_weight or []))
     if kernel.attach(device, read, netns, hook):
         say(f"{read.name} is attached to {device}, {_place(read, hook)}.")
     else:
         say(f"{read.name} was attached to {device} already; it has the new values.")
+
+
+def _weights(given: list[str]) -> dict[str, float]:
+    """Weights by cgroup."""
+    weights: dict[str, float] = {}
+    for each in given:
+        path, weight = _weight(each)
+        if path in weights:
+            raise MarqueueError(f"--cgroup-weight: got {show(path)} twice, expected one weight")
+        weights[path] = weight
+    return weights
+
+
+def _weight(text: str) -> tuple[str, float]:
+    """A cgroup, whose name may have an equals sign, and its weight."""
+    path, _, weight = text.rpartition("=")
+    with suppress(ValueError):
+        if path:
+            return path, float(weight)
+    expected = "expected CGROUP=WEIGHT, such as /system.slice=4"
+    raise MarqueueError(f"--cgroup-weight: got {show(text)}, {expected}")
 
 
 def _place(aqm: kernel.Aqm, hook: str) -> str:

@@ -6,7 +6,7 @@ Both need root and a build with the BPF programs; :func:`missing` says what is m
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +55,8 @@ class Aqm:
     """AVQ's virtual queue or the queue of a qdisc, bytes; the others have none."""
     signal: str
     """One of :data:`SIGNALS`."""
+    cgroup_weights: Mapping[str, float] = field(default_factory=dict)
+    """CHOKeW: weights of packets by the cgroup of the socket that sends them."""
 
     @classmethod
     def read(
@@ -64,11 +66,13 @@ class Aqm:
         buffer: str | None = None,
         signal: str = "ecn",
         hook: str = "egress",
+        cgroup_weights: Mapping[str, float] | None = None,
     ) -> "Aqm":
         """Reads values as scenarios write them: an AQM is a name, or a table with ``name`` and
-        parameters. ``hook``, one of :data:`HOOKS`, is where it is to be attached: DRQ needs no rate
-        at ingress. The virtual queue of AVQ has 100 packets by default, the queue of CHOKeW 500
-        (section 4 of its paper).
+        parameters. The virtual queue of AVQ has 100 packets by default, the queue of CHOKeW 500
+        (section 4 of its paper). ``hook``, one of :data:`HOOKS`, is where it is to be attached: DRQ
+        needs no rate at ingress. ``cgroup_weights``, 1 to 1e6, are by cgroup of version 2: its path
+        in the hierarchy, or that of its folder.
 
         Raises MarqueueError with name, value and what was expected.
         """
@@ -98,9 +102,16 @@ class Aqm:
             raise MarqueueError(f"{'.'.join(map(str, where))}: {message}") from None
         except ValueError as error:
             raise MarqueueError(f"{place}: {error}") from None
-        read = cls(name, parameters, bits, size, signal)
+        read = cls(name, parameters, bits, size, signal, cgroup_weights or {})
         try:
-            _core.kernel_check(read.policy(), hook, rate=bits, packet=FRAME, buffer=size)
+            _core.kernel_check(
+                read.policy(),
+                hook,
+                rate=bits,
+                packet=FRAME,
+                buffer=size,
+                cgroup_weights=list(read.cgroup_weights.items()),
+            )
         except _core.KernelError as error:
             raise MarqueueError(str(error)) from None
         return read
@@ -175,6 +186,7 @@ def attach(device: str, aqm: Aqm, netns: str | None = None, hook: str = "egress"
             packet=FRAME,
             buffer=aqm.buffer,
             signal=aqm.signal,
+            cgroup_weights=list(aqm.cgroup_weights.items()),
         )
     except _core.KernelError as error:
         raise KernelRefused(str(error)) from None
