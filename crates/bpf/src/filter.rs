@@ -53,7 +53,6 @@ impl<'a> Filter<'a> {
             self.pins.write_setup(&setup)?;
             return Ok(false);
         }
-        self.pins.remove()?;
         self.start(&setup).inspect_err(|_| {
             // Report the first error.
             let _ = self.clear(clsact);
@@ -139,11 +138,11 @@ impl<'a> Filter<'a> {
     fn start(&self, setup: &Setup) -> Result<(), Error> {
         let name = format!("{}_{}", setup.law.name(), self.hook.name());
         let mut object = program::load(&name, setup)?;
-        self.pins.pin_maps(&mut object)?;
-        let explain = |error| libbpf_error(&self.pins.folder().display().to_string(), &error);
+        // First, so that a filter with another program is not taken for one that has these maps.
         for mut program in object.progs_mut().filter(|each| each.name() == name.as_str()) {
-            program.pin(self.pins.path(PROGRAM)).map_err(explain)?;
+            self.pins.pin(PROGRAM, |path| program.pin(path))?;
         }
+        self.pins.pin_maps(&mut object)?;
         let mut hook = self.tc_hook(program::program(&object, &name).as_fd());
         let explain = |error| libbpf_error("clsact", &error);
         hook.create().map_err(explain)?;

@@ -37,11 +37,6 @@ impl Pins {
         self.folder.join(name)
     }
 
-    /// The folder, for messages.
-    pub fn folder(&self) -> &Path {
-        &self.folder
-    }
-
     fn map(&self, name: &str) -> Result<MapHandle, Error> {
         let path = self.path(name);
         MapHandle::from_pinned_path(&path).map_err(|error| libbpf_error(&path.display().to_string(), &error))
@@ -71,20 +66,37 @@ impl Pins {
         Ok(Some(Stats { setup, state, counters }))
     }
 
-    /// Makes the folder, and pins the maps of an object.
+    /// Pins the maps of an object.
     ///
     /// # Errors
     /// If the kernel refuses it.
     pub fn pin_maps(&self, object: &mut Object) -> Result<(), Error> {
-        let at = self.folder.display().to_string();
-        fs::create_dir_all(&self.folder).map_err(|error| Error(format!("{at}: {error}")))?;
         for mut map in object.maps_mut() {
             let name = map.name().to_owned();
-            if MAPS.iter().any(|each| name == *each) {
-                map.pin(self.folder.join(name)).map_err(|error| libbpf_error(&at, &error))?;
+            if let Some(name) = MAPS.iter().find(|each| name == **each) {
+                self.pin(name, |path| map.pin(path))?;
             }
         }
         Ok(())
+    }
+
+    /// Pins something under a name, in the place of what has it. There is one of both at any time, so that the settings of
+    /// an attach that is killed are still there.
+    ///
+    /// # Errors
+    /// If the kernel refuses it.
+    pub fn pin(&self, name: &str, pin: impl FnOnce(&Path) -> libbpf_rs::Result<()>) -> Result<(), Error> {
+        let at = self.folder.display().to_string();
+        let explain = |error: io::Error| Error(format!("{at}: {error}"));
+        fs::create_dir_all(&self.folder).map_err(explain)?;
+        // The file system takes no dots in names.
+        let fresh = self.folder.join(format!("new-{name}"));
+        match fs::remove_file(&fresh) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(explain(error)),
+            _ => {}
+        }
+        pin(&fresh).map_err(|error| libbpf_error(&at, &error))?;
+        fs::rename(&fresh, self.folder.join(name)).map_err(explain)
     }
 
     /// Removes the folder.

@@ -4,7 +4,7 @@
 use crate::device::Device;
 use crate::interface::{Error, Setup, Stats};
 use crate::pins::Pins;
-use crate::requirements::{self, libbpf_error};
+use crate::requirements;
 use crate::{netlink, program};
 use libbpf_rs::Link;
 
@@ -112,8 +112,7 @@ impl<'a> Qdisc<'a> {
         let mut object = program::load_qdisc(name, setup)?;
         self.pins.pin_maps(&mut object)?;
         let mut link = program::register_qdisc(&mut object)?;
-        let folder = self.pins.folder().display().to_string();
-        link.pin(self.pins.path(LINK)).map_err(|error| libbpf_error(&folder, &error))?;
+        self.pins.pin(LINK, |path| link.pin(path))?;
         netlink::set_root(self.device.index, name)
     }
 
