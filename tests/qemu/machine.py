@@ -31,7 +31,7 @@ PACKAGE = "linux-image-cloud-amd64"
 """Of the newest kernel: the package that depends on the one with its version in its name."""
 
 QEMU = "qemu-system-x86_64"
-PROGRAMS = ("busybox", "dash", "nsenter", "ip", "tc", "iperf3")
+PROGRAMS = ("busybox", "dash", "nsenter", "ip", "tc", "iperf3", "strace")
 MODULES = ("veth", "sch_tbf", "cls_bpf", "sch_ingress")
 HERE = Path(__file__).parent
 

@@ -18,14 +18,14 @@ WHY_NOT = machine.missing() or (None if ATTACH.exists() else f"{ATTACH} is not b
 needs_machine = pytest.mark.skipif(WHY_NOT is not None, reason=str(WHY_NOT))
 
 
-def console(name: str, folder: Path, seconds: int = SECONDS) -> str:
+def console(name: str, folder: Path, seconds: int = SECONDS, most: float | None = None) -> str:
     """What a machine of its own prints that runs the script of this name, with measurements of so
-    many seconds. Its files stay in ``folder``."""
+    many seconds, in at most ``most`` seconds. Its files stay in ``folder``."""
     script = folder / "script.sh"
     text = (machine.HERE / name).read_text(encoding="utf-8")
     script.write_text(text.replace("@SECONDS@", str(seconds)), encoding="utf-8")
-    # Ten times what it takes on an idle machine.
-    most = 10 * (20 + 5 * seconds)
+    # Ten times what qdisc.sh takes on an idle machine.
+    most = most or 10 * (20 + 5 * seconds)
     printed = machine.boot(machine.archive(script, (ATTACH,), folder), most)
     (folder / "console").write_text(printed, encoding="utf-8")
     assert "== end" in printed, printed[-2000:]

@@ -11,8 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 CALLS = "bpf,mkdir,mkdirat,rename,renameat,renameat2,rmdir,sendmsg,sendto,unlink,unlinkat"
-CHANGES = re.compile(r"BPF_OBJ_PIN|BPF_LINK_|^(mkdir|rename|rmdir|unlink)|RTM_(NEW|DEL)")
-"""Of :data:`CALLS` those after which something is left when the process ends, if they succeed."""
+CHANGES = re.compile(
+    r"BPF_OBJ_PIN|BPF_LINK_|^(mkdir|rename|rmdir|unlink)|RTM_(NEW|DEL)|nlmsg_type=0x2[45]"
+)
+"""Of :data:`CALLS` those after which something is left when the process ends, if they succeed.
+strace has names for some of the messages to the kernel; the numbers are RTM_NEWQDISC and
+RTM_DELQDISC."""
 
 Point = tuple[str, int]
 """A system call: its name, and its number among those of this name."""
