@@ -1,21 +1,9 @@
 //! Compiles `c/*.bpf.c` for the kernel. If this fails, the crate is built without the programs and reports the reason.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-
-/// The files, each the name of its object. A qdisc has another one for tests (`TEST_RUN` in c/qdisc.h).
-const PROGRAMS: [(&str, Option<&str>); 9] = [
-    ("avq", None),
-    ("red", None),
-    ("pi", None),
-    ("scaled", None),
-    ("mkc", None),
-    ("drq", None),
-    ("dctcp", None),
-    ("chokew", None),
-    ("chokew", Some("TEST_RUN")),
-];
 
 fn main() {
     println!("cargo:rustc-check-cfg=cfg(programs)");
@@ -26,7 +14,7 @@ fn main() {
         Some("it was built without the feature \"kernel\"".to_string())
     } else {
         match compiler() {
-            Some(clang) => PROGRAMS.iter().find_map(|(name, define)| compile(&clang, name, *define).err()),
+            Some(clang) => programs().iter().find_map(|(name, define)| compile(&clang, name, *define).err()),
             None => Some("clang 15 or later was missing when it was built".to_string()),
         }
     };
@@ -34,6 +22,24 @@ fn main() {
         None => println!("cargo:rustc-cfg=programs"),
         Some(why) => println!("cargo:rustc-env=MARQUEUE_BPF_WITHOUT={why}"),
     }
+}
+
+/// The files `c/NAME.bpf.c`, each the name of its object. One that knows TEST_RUN, a qdisc, has another one for tests with
+/// it defined.
+fn programs() -> Vec<(String, Option<&'static str>)> {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir("c").expect("a folder").map(|each| each.expect("a file").path()).collect();
+    files.sort();
+    let mut programs = Vec::new();
+    for file in files {
+        let name = file.file_name().and_then(|name| name.to_str()).and_then(|name| name.strip_suffix(".bpf.c"));
+        let Some(name) = name else { continue };
+        programs.push((name.to_string(), None));
+        if fs::read_to_string(&file).expect("text").contains("#ifdef TEST_RUN") {
+            programs.push((name.to_string(), Some("TEST_RUN")));
+        }
+    }
+    programs
 }
 
 /// The command of a compiler that can do it.

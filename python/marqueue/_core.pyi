@@ -416,6 +416,9 @@ def kernel_aqms() -> list[str]:
 def kernel_qdiscs() -> list[str]:
     """Names of those that are the root qdisc of a device."""
 
+def kernel_needs_queue(aqm: str, hook: str) -> bool:
+    """Does an AQM go by the queue of the root qdisc at a hook? Raises KernelError."""
+
 def kernel_check(
     policy: str,
     hook: str,

@@ -21,7 +21,7 @@ fn main() {
 mod measured {
     use libbpf_rs::{MapCore, MapFlags, Object, ProgramInput};
     use marqueue_aqm::Signal;
-    use marqueue_bpf::algorithm::{Law, Shaper, HOOKED};
+    use marqueue_bpf::algorithm::{self, Law, Shaper};
     use marqueue_bpf::fixed_point::ONE;
     use marqueue_bpf::{program, Hook, Setup};
     use marqueue_core::params::PolicySpec;
@@ -42,7 +42,7 @@ mod measured {
     }
 
     pub fn measure() -> Result<(), Box<dyn Error>> {
-        for aqm in HOOKED {
+        for aqm in algorithm::at(Hook::Egress) {
             let name = format!("{aqm}_egress");
             let kernel = load(aqm, &name, 100_000)?;
             show(aqm, || run(&kernel, &name, None, RUNS))?;

@@ -3,16 +3,17 @@
 //! Most are at a hook of tc in front of the queue of the device (`filter`). One that drops packets out of its
 //! queue is the root qdisc of the device (`qdisc`). A device has one of both kinds at its egress.
 
-use crate::algorithm::{Law, QDISCS};
+use crate::algorithm::{Law, Place};
 use crate::device::Device;
 use crate::filter::Filter;
-use crate::interface::{Error, Hook, Setup, Stats};
+use crate::hook::Hook;
+use crate::interface::{Error, Setup, Stats};
 use crate::qdisc::Qdisc;
 use crate::requirements;
 use marqueue_aqm::Signal;
 use std::path::Path;
 
-/// Attaches an AQM to a device: at a hook, or as its root qdisc if it is one of [`QDISCS`]. If it is attached already,
+/// Attaches an AQM to a device: at a hook, or as its root qdisc if it is a qdisc. If it is attached already,
 /// updates its parameters and keeps its state and counters; another one at the same hook is replaced. Returns true if it
 /// was not attached before.
 ///
@@ -24,9 +25,9 @@ pub fn attach(netns: Option<&Path>, device: &str, hook: Hook, law: Law, signal: 
         let device = Device::find(device)?;
         device.sweep()?;
         let (qdisc, filter) = (Qdisc::at(&device)?, Filter::at(&device, hook)?);
-        let aqm = law.name();
+        let (aqm, place) = (law.name(), law.place());
         let setup = Setup { law, signal, clsact: false };
-        if QDISCS.contains(&aqm) {
+        if place == Place::Root {
             if hook == Hook::Ingress {
                 let expected = "expected egress: packets that arrive have no queue";
                 return Err(Error(format!("{}: got {aqm} at ingress, {expected}", device.name)));

@@ -11,6 +11,10 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::fixed_point::{produced, units, FRACTION, LARGEST};
+use crate::hook::Hook;
+use crate::law::{named, simulated, Fixed, Parameters, Place, Shaper, Variables, IN_BYTES};
+use marqueue_aqm::algo::avq;
+use marqueue_core::params::PolicySpec;
 
 /// Parameters: C, alpha, gamma, B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +59,39 @@ impl AvqParams {
         let [capacity, growth, cost, initial, buffer] = words.map(|word| word.round() as u64);
         Ok(AvqParams { capacity, growth, cost, initial, buffer })
     }
+}
 
-    /// By name, in the units of scenarios except `buffer`, bytes; as rounded. There is no gamma if alpha is 0.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
+impl Parameters for AvqParams {
+    const PLACE: Place = Place::EitherHook;
+    const FIXED: &'static [Fixed] =
+        &[IN_BYTES, ("adapt_every", "in the kernel every packet updates the virtual capacity")];
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<AvqParams, String> {
+        let params: avq::Params = simulated(spec)?;
+        let buffer = params.buffer.map_or(shaper.buffer, |packets| (packets * shaper.packet as f64) as u64);
+        AvqParams::new(shaper.known_rate()?, params.gamma, params.alpha, params.initial, buffer)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        Some(8.0 * units(self.capacity))
+    }
+
+    /// `buffer` is in bytes. There is no gamma if alpha is 0.
+    fn values(&self) -> Vec<(String, f64)> {
         let gain = units(self.cost) * units(self.capacity);
         let gamma = (gain > 0.0).then(|| ("gamma", units(self.growth) / gain));
         let others = [("alpha", units(self.cost)), ("buffer", units(self.buffer))];
-        gamma.into_iter().chain(others).collect()
+        named(gamma.into_iter().chain(others).collect())
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let AvqParams { capacity, growth, cost, initial, buffer } = *self;
+        vec![capacity, growth, cost, initial, buffer]
+    }
+
+    fn from_words(words: &[u64]) -> Option<AvqParams> {
+        let &[capacity, growth, cost, initial, buffer] = words else { return None };
+        Some(AvqParams { capacity, growth, cost, initial, buffer })
     }
 }
 
@@ -148,5 +178,24 @@ impl Avq {
         }
         self.started = true;
         self.virtual_capacity = self.virtual_capacity.saturating_sub(law.cost * bytes);
+    }
+}
+
+impl Variables for Avq {
+    type Law = AvqParams;
+
+    fn from_words(started: bool, words: &[u64]) -> Option<Avq> {
+        let &[level, level_rest, virtual_capacity, capacity_rest, drained, last] = words else { return None };
+        Some(Avq { started, level, level_rest, virtual_capacity, capacity_rest, drained, last })
+    }
+
+    fn values(&self, law: &AvqParams) -> Vec<(&'static str, f64)> {
+        let capacity = if self.started { self.virtual_capacity } else { law.initial };
+        let capacity = 8.0 * units(capacity.min(law.capacity));
+        vec![("virtual_capacity", capacity), ("virtual_queue", units(self.level))]
+    }
+
+    fn fate(&mut self, law: &AvqParams, packet: Arrival) -> Option<Fate> {
+        Some(self.arrival(law, packet))
     }
 }

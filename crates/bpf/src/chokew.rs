@@ -10,9 +10,12 @@
 
 use crate::cgroup::{self, CgroupWeight};
 use crate::fixed_point::{mixed, ONE, SECOND};
+use crate::hook::Hook;
+use crate::law::{simulated, Parameters, Place, Shaper, Variables};
 use crate::weights;
 use marqueue_aqm::algo::chokew;
 use marqueue_aqm::CountingUnit;
+use marqueue_core::params::PolicySpec;
 
 /// Places of the ring.
 pub const SLOTS: usize = 8192;
@@ -88,9 +91,21 @@ impl ChokeWParams {
         let own = |id: &u64| self.cgroups.iter().find(|each| each.id == *id).map(|each| each.weight);
         packet.cgroups.iter().find_map(own).unwrap_or(self.weights[usize::from(packet.dscp)])
     }
+}
 
-    /// By name, in the units of scenarios, as rounded. Of the weights by code point those that are not 1.
-    pub fn values(&self) -> Vec<(String, f64)> {
+impl Parameters for ChokeWParams {
+    const PLACE: Place = Place::Root;
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<ChokeWParams, String> {
+        ChokeWParams::new(&simulated::<chokew::Params>(spec)?, shaper.known_rate()?, shaper.buffer / shaper.packet)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        Some(8.0 * self.rate as f64)
+    }
+
+    /// Of the weights by code point those that are not 1.
+    fn values(&self) -> Vec<(String, f64)> {
         let share = |value: u64| value as f64 / ONE as f64;
         let values = [
             ("buffer", self.limit as f64),
@@ -104,19 +119,25 @@ impl ChokeWParams {
         values.chain(weights::values(&self.weights)).chain(cgroup::values(&self.cgroups)).collect()
     }
 
-    /// The words of the program's `struct law`.
-    pub fn words(&self) -> Vec<u64> {
+    fn words(&self) -> Vec<u64> {
         let ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights, cgroups } = self;
         let cgroups = cgroup::words(cgroups);
         [&[*rate, *limit, *l_th, *l_minus, *l_plus, *p_plus, *p_minus], weights.as_slice(), cgroups.as_slice()].concat()
     }
 
-    /// The reverse of [`ChokeWParams::words`].
-    pub fn from_words(words: &[u64]) -> Option<ChokeWParams> {
+    fn from_words(words: &[u64]) -> Option<ChokeWParams> {
         let &[rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, ref rest @ ..] = words else { return None };
         let (weights, cgroups) = rest.split_at_checked(weights::CODE_POINTS)?;
         let (weights, cgroups) = (weights::from_words(weights)?, cgroup::from_words(cgroups)?);
         Some(ChokeWParams { rate, limit, l_th, l_minus, l_plus, p_plus, p_minus, weights, cgroups })
+    }
+
+    fn cgroups(&self) -> Option<&[CgroupWeight]> {
+        Some(&self.cgroups)
+    }
+
+    fn set_cgroups(&mut self, weights: Vec<CgroupWeight>) {
+        self.cgroups = weights;
     }
 }
 
@@ -141,9 +162,16 @@ pub struct ChokeW {
     pub overflow: u64,
 }
 
-impl ChokeW {
-    /// By name: packets, bytes, p0.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
+impl Variables for ChokeW {
+    type Law = ChokeWParams;
+
+    fn from_words(_: bool, words: &[u64]) -> Option<ChokeW> {
+        let &[p0, head, tail, packets, bytes, free, matched, overflow] = words else { return None };
+        Some(ChokeW { p0, head, tail, packets, bytes, free, matched, overflow })
+    }
+
+    /// p0, the queue in bytes, packets dropped because they matched, and because the buffer was full.
+    fn values(&self, _: &ChokeWParams) -> Vec<(&'static str, f64)> {
         vec![
             ("p0", self.p0 as f64 / ONE as f64),
             ("queue", self.bytes as f64),

@@ -9,10 +9,13 @@
 //! state, so none is dropped. A CPU has no queue that tc sees.
 
 use crate::arrival::Arrival;
-use crate::fixed_point::{mixed, scaled, ONE};
+use crate::fixed_point::{mixed, scaled, units, ONE};
+use crate::hook::Hook;
+use crate::law::{simulated, Fixed, Parameters, Place, Shaper, Variables, IN_BYTES};
 use crate::red::{Red, RedParams};
 use crate::weights;
 use marqueue_aqm::algo::{drq, red};
+use marqueue_core::params::PolicySpec;
 
 /// sqrt(2), 2^-32.
 const ROOT_OF_TWO: u64 = 6_074_001_000;
@@ -58,35 +61,6 @@ impl DrqParams {
         let link = DrqParams::new(params, ANY_RATE, size)?;
         Ok(DrqParams { red: RedParams { rate: 0, ..link.red }, ..link })
     }
-
-    /// The rate of the link, bit/s; `None` at the edge.
-    pub fn rate(&self) -> Option<f64> {
-        (self.red.rate > 0).then_some(8.0 * self.red.rate as f64)
-    }
-
-    /// By name, in the units of scenarios, as rounded. Of the weights those that are not 1.
-    pub fn values(&self) -> Vec<(String, f64)> {
-        let shared = ["min_th", "max_th", "max_p", "w_q"];
-        let red = self.red.values().into_iter().filter(|(name, _)| shared.contains(name));
-        let inter = [("inter_resource".into(), self.inter as f64)];
-        red.map(|(name, value)| (name.into(), value)).chain(inter).chain(weights::values(&self.weights)).collect()
-    }
-
-    /// The words of the program's `struct law`.
-    pub fn words(&self) -> Vec<u64> {
-        let RedParams { min_th, max_th, slope, steep, max_p, w_q, rate, size, .. } = self.red;
-        [&[min_th, max_th, slope, steep, max_p, w_q, rate, size, self.inter], self.weights.as_slice()].concat()
-    }
-
-    /// The reverse of [`DrqParams::words`].
-    pub fn from_words(words: &[u64]) -> Option<DrqParams> {
-        let &[min_th, max_th, slope, steep, max_p, w_q, rate, size, inter, ref weights @ ..] = words else {
-            return None;
-        };
-        let (hard_limit, mark_p, wait) = (2 * max_th, ONE, 0);
-        let red = RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait };
-        Some(DrqParams { red, inter, weights: weights::from_words(weights)? })
-    }
 }
 
 /// What becomes of the field of a packet.
@@ -98,6 +72,46 @@ pub enum Step {
     Signalled,
     /// It becomes 11.
     Congested,
+}
+
+impl Parameters for DrqParams {
+    const PLACE: Place = Place::EgressAndEdge;
+    const FIXED: &'static [Fixed] = &[IN_BYTES];
+
+    fn read(spec: &PolicySpec, shaper: Shaper, hook: Hook) -> Result<DrqParams, String> {
+        let params = simulated::<drq::Params>(spec)?;
+        match hook {
+            Hook::Egress => DrqParams::new(&params, shaper.known_rate()?, shaper.packet),
+            Hook::Ingress => DrqParams::edge(&params, shaper.packet),
+        }
+    }
+
+    /// There is none at the edge.
+    fn rate(&self) -> Option<f64> {
+        (self.red.rate > 0).then_some(8.0 * self.red.rate as f64)
+    }
+
+    /// Of the weights those that are not 1.
+    fn values(&self) -> Vec<(String, f64)> {
+        let shared = ["min_th", "max_th", "max_p", "w_q"];
+        let red = self.red.values().into_iter().filter(|(name, _)| shared.contains(&name.as_str()));
+        let inter = [("inter_resource".into(), self.inter as f64)];
+        red.chain(inter).chain(weights::values(&self.weights)).collect()
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let RedParams { min_th, max_th, slope, steep, max_p, w_q, rate, size, .. } = self.red;
+        [&[min_th, max_th, slope, steep, max_p, w_q, rate, size, self.inter], self.weights.as_slice()].concat()
+    }
+
+    fn from_words(words: &[u64]) -> Option<DrqParams> {
+        let &[min_th, max_th, slope, steep, max_p, w_q, rate, size, inter, ref weights @ ..] = words else {
+            return None;
+        };
+        let (hard_limit, mark_p, wait) = (2 * max_th, ONE, 0);
+        let red = RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait };
+        Some(DrqParams { red, inter, weights: weights::from_words(weights)? })
+    }
 }
 
 /// The state of DRQ.
@@ -127,11 +141,20 @@ impl Drq {
         self.red.behind = packet.queue + packet.bytes;
         step
     }
+}
 
-    /// By name: the average in bytes, phi, packets signalled.
-    pub fn values(&self, law: &DrqParams) -> Vec<(&'static str, f64)> {
+impl Variables for Drq {
+    type Law = DrqParams;
+
+    fn from_words(started: bool, words: &[u64]) -> Option<Drq> {
+        let &[avg, last, behind, signalled] = words else { return None };
+        Some(Drq { started, red: Red { avg, last, behind, ..Red::default() }, signalled })
+    }
+
+    /// The average in bytes, phi, packets signalled.
+    fn values(&self, law: &DrqParams) -> Vec<(&'static str, f64)> {
         let phi = self.red.probability(&law.red) as f64 / ONE as f64;
-        vec![("avg", crate::fixed_point::units(self.red.avg)), ("phi", phi), ("signalled", self.signalled as f64)]
+        vec![("avg", units(self.red.avg)), ("phi", phi), ("signalled", self.signalled as f64)]
     }
 }
 

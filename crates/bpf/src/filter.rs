@@ -1,9 +1,10 @@
 //! An AQM at a hook of tc, the egress or the ingress of a device: a filter of clsact, which is identified by its priority
 //! and handle.
 
-use crate::algorithm::{needs_queue, AT_INGRESS};
+use crate::algorithm::{self, Law};
 use crate::device::Device;
-use crate::interface::{Error, Hook, Setup, Stats};
+use crate::hook::Hook;
+use crate::interface::{Error, Setup, Stats};
 use crate::pins::Pins;
 use crate::requirements::libbpf_error;
 use crate::{netlink, program};
@@ -42,7 +43,7 @@ impl<'a> Filter<'a> {
     /// If the AQM goes by a queue and there is none, or the kernel refuses it.
     pub fn attach(&self, setup: Setup) -> Result<bool, Error> {
         let other = Filter::at(self.device, self.hook.other())?;
-        self.check_place(setup.law.name())?;
+        self.check_place(&setup.law)?;
         let before = self.pins.setup();
         // The pins of a killed attach still record whether it created clsact; those of the other hook, whether that did.
         let created = |setup: Option<Setup>| setup.is_some_and(|setup| setup.clsact);
@@ -112,17 +113,19 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns an error if the AQM goes by a queue, and packets pass none at this hook that keeps a count of what it holds.
-    fn check_place(&self, aqm: &str) -> Result<(), Error> {
-        if self.hook == Hook::Ingress && AT_INGRESS.contains(&aqm) || !needs_queue(aqm) {
-            return Ok(());
-        }
-        if self.hook == Hook::Ingress {
+    fn check_place(&self, law: &Law) -> Result<(), Error> {
+        let aqm = law.name();
+        if !law.place().has(self.hook) {
+            let there: Vec<_> = algorithm::at(self.hook).collect();
             return Err(Error(format!(
                 "{}: got {aqm} at ingress, expected one of {}: packets that arrive have no queue whose length {aqm} could \
                  go by",
                 self.device.name,
-                AT_INGRESS.join(", ")
+                there.join(", ")
             )));
+        }
+        if !law.place().needs_queue(self.hook) {
+            return Ok(());
         }
         let root = netlink::root_qdisc(self.device.index)?.map_or_else(|| "none".into(), |root| root.kind);
         if COUNTLESS.contains(&root.as_str()) {

@@ -1,6 +1,6 @@
 //! AQMs and DCTCP as BPF programs in the Linux kernel.
 //!
-//! [`algorithm`] has the AQMs in integer arithmetic, a file each: the references for the BPF programs, equal to them bit
+//! [`algorithm`] lists the AQMs in integer arithmetic, a file each ([`law`] says what such a file has): the references for the BPF programs, equal to them bit
 //! for bit (`tests/equality.rs`), and close to the simulator's in floating point (`tests/precision.rs`). They are always
 //! compiled. The programs (`c/`) and their loader need the feature `kernel` and clang. Without them [`missing`] says why, and every function
 //! of [`attachment`] and [`dctcp`] returns an error.
@@ -20,7 +20,9 @@ pub mod drq;
 #[cfg(programs)]
 mod filter;
 pub mod fixed_point;
+mod hook;
 mod interface;
+pub mod law;
 pub mod mkc;
 #[cfg(programs)]
 mod netlink;
@@ -42,6 +44,7 @@ mod weights;
 #[cfg(not(programs))]
 pub use unavailable::{attachment, dctcp, missing};
 
-pub use interface::{Counters, Error, Hook, Setup, Stats};
+pub use hook::Hook;
+pub use interface::{Counters, Error, Setup, Stats};
 #[cfg(programs)]
 pub use requirements::missing;

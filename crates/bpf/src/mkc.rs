@@ -7,9 +7,12 @@
 //! Departures: p is rounded down to single precision. The first interval begins with the first packet. Only the highest
 //! price of a path is written, not the sum of all, which would need floating point.
 
-use crate::arrival::Arrival;
+use crate::arrival::{Arrival, Fate};
 use crate::fixed_point::{FRACTION, LARGEST};
+use crate::hook::Hook;
+use crate::law::{named, simulated, Parameters, Place, Shaper, Variables};
 use marqueue_aqm::algo::mkc;
+use marqueue_core::params::PolicySpec;
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +43,6 @@ impl MkcParams {
         Ok(MkcParams { capacity: capacity.round() as u64, least: size, delta: nanoseconds, delta_bits })
     }
 
-    /// C, bit/s.
-    pub fn rate(&self) -> f64 {
-        8e9 * self.capacity as f64 / f64::from(1u32 << FRACTION) / self.delta as f64
-    }
-
-    /// By name, in the units of scenarios.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
-        vec![("delta", self.delta as f64 / 1e9)]
-    }
-
     /// p after an interval in which `bytes` arrived: the bits of an `f32`.
     fn price(&self, bytes: u64) -> u32 {
         let sum = bytes.max(self.least) << FRACTION;
@@ -58,6 +51,33 @@ impl MkcParams {
             std::cmp::Ordering::Greater => quotient(sum - self.capacity, sum),
             std::cmp::Ordering::Less => quotient(self.capacity - sum, sum) | 1 << 31,
         }
+    }
+}
+
+impl Parameters for MkcParams {
+    const PLACE: Place = Place::EitherHook;
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<MkcParams, String> {
+        MkcParams::new(&simulated::<mkc::Params>(spec)?, shaper.known_rate()?, shaper.packet)
+    }
+
+    /// C.
+    fn rate(&self) -> Option<f64> {
+        Some(8e9 * self.capacity as f64 / f64::from(1u32 << FRACTION) / self.delta as f64)
+    }
+
+    fn values(&self) -> Vec<(String, f64)> {
+        named(vec![("delta", self.delta as f64 / 1e9)])
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let MkcParams { capacity, least, delta, delta_bits } = *self;
+        vec![capacity, least, delta, delta_bits]
+    }
+
+    fn from_words(words: &[u64]) -> Option<MkcParams> {
+        let &[capacity, least, delta, delta_bits] = words else { return None };
+        Some(MkcParams { capacity, least, delta, delta_bits })
     }
 }
 
@@ -96,6 +116,26 @@ impl Mkc {
     /// The price that packets take, if there is one.
     pub fn price(&self) -> Option<f32> {
         (self.seq > 0).then(|| f32::from_bits(self.p as u32))
+    }
+}
+
+impl Variables for Mkc {
+    type Law = MkcParams;
+
+    fn from_words(started: bool, words: &[u64]) -> Option<Mkc> {
+        let &[bytes, end, seq, p] = words else { return None };
+        Some(Mkc { started, bytes, end, seq, p })
+    }
+
+    fn values(&self, _: &MkcParams) -> Vec<(&'static str, f64)> {
+        let price = self.price().map(|p| ("price", p.into()));
+        price.into_iter().chain([("intervals", self.seq as f64)]).collect()
+    }
+
+    /// All pass.
+    fn fate(&mut self, law: &MkcParams, packet: Arrival) -> Option<Fate> {
+        self.arrival(law, packet);
+        Some(Fate::Pass)
     }
 }
 

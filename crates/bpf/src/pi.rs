@@ -9,7 +9,10 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::fixed_point::{product, SECOND};
+use crate::hook::Hook;
+use crate::law::{named, simulated, Fixed, Parameters, Place, Shaper, Variables, IN_BYTES};
 use marqueue_aqm::algo::pi;
+use marqueue_core::params::PolicySpec;
 
 /// p = 1.
 const CERTAIN: u64 = 1 << 56;
@@ -51,16 +54,38 @@ impl PiParams {
         let period = (SECOND as f64 / w).round() as u64;
         Ok(PiParams { integral, proportional: gain(b), reference: reference.round() as u64, period, size })
     }
+}
 
-    /// By name, in the units of scenarios, as rounded.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
+impl Parameters for PiParams {
+    const PLACE: Place = Place::Egress;
+    const FIXED: &'static [Fixed] = &[IN_BYTES];
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<PiParams, String> {
+        PiParams::new(&simulated::<pi::Params>(spec)?, shaper.packet)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+
+    fn values(&self) -> Vec<(String, f64)> {
         let gain = |value: u64| value as f64 / CERTAIN as f64 * self.size as f64;
-        vec![
+        named(vec![
             ("a", gain(self.integral + self.proportional)),
             ("b", gain(self.proportional)),
             ("w", SECOND as f64 / self.period as f64),
             ("q_ref", self.reference as f64 / self.size as f64),
-        ]
+        ])
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let PiParams { integral, proportional, reference, period, size } = *self;
+        vec![integral, proportional, reference, period, size]
+    }
+
+    fn from_words(words: &[u64]) -> Option<PiParams> {
+        let &[integral, proportional, reference, period, size] = words else { return None };
+        Some(PiParams { integral, proportional, reference, period, size })
     }
 }
 
@@ -118,5 +143,22 @@ impl Pi {
     /// p <- p + rise - fall, within \[0, 1\]; each is at most 4.
     fn advance(&mut self, rise: u64, fall: u64) {
         self.p = (self.p + rise).saturating_sub(fall).min(CERTAIN);
+    }
+}
+
+impl Variables for Pi {
+    type Law = PiParams;
+
+    fn from_words(started: bool, words: &[u64]) -> Option<Pi> {
+        let &[p, queue, due] = words else { return None };
+        Some(Pi { started, p, queue, due })
+    }
+
+    fn values(&self, _: &PiParams) -> Vec<(&'static str, f64)> {
+        vec![("p", self.probability()), ("queue", self.queue as f64)]
+    }
+
+    fn fate(&mut self, law: &PiParams, packet: Arrival) -> Option<Fate> {
+        Some(self.arrival(law, packet))
     }
 }

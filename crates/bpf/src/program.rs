@@ -1,21 +1,10 @@
 //! Loads the BPF programs of AQMs and reads and writes their maps.
 
-use crate::algorithm::{Law, State, QDISCS};
+use crate::algorithm::{self, Law, State, OBJECTS};
 use crate::interface::{Counters, Error, Setup};
 use crate::requirements::{self, libbpf_error};
 use libbpf_rs::{Link, MapCore, MapFlags, Object, ObjectBuilder, Program};
 use marqueue_aqm::Signal;
-
-/// The object file of each AQM.
-const OBJECTS: [(&str, &[u8]); 7] = [
-    ("avq", include_bytes!(concat!(env!("OUT_DIR"), "/avq.bpf.o"))),
-    ("red", include_bytes!(concat!(env!("OUT_DIR"), "/red.bpf.o"))),
-    ("pi", include_bytes!(concat!(env!("OUT_DIR"), "/pi.bpf.o"))),
-    ("scaled", include_bytes!(concat!(env!("OUT_DIR"), "/scaled.bpf.o"))),
-    ("mkc", include_bytes!(concat!(env!("OUT_DIR"), "/mkc.bpf.o"))),
-    ("drq", include_bytes!(concat!(env!("OUT_DIR"), "/drq.bpf.o"))),
-    ("chokew", include_bytes!(concat!(env!("OUT_DIR"), "/chokew.bpf.o"))),
-];
 
 /// Identifies this build in the map of an attached program, and the AQM: FNV-1a of each object file.
 const BUILDS: [u64; OBJECTS.len()] = {
@@ -173,7 +162,7 @@ pub fn read_setup(map: &impl MapCore) -> Result<Option<Setup>, Error> {
 /// If the map is not that of this build.
 pub fn read_state(map: &impl MapCore, aqm: &str) -> Result<State, Error> {
     // A qdisc has the lock of the kernel, which is not for readers: a packet may arrive between two words.
-    let flags = if QDISCS.contains(&aqm) { MapFlags::ANY } else { MapFlags::LOCK };
+    let flags = if algorithm::qdiscs().any(|name| name == aqm) { MapFlags::ANY } else { MapFlags::LOCK };
     let words = words(map, "state", flags)?.expect("arrays have all their elements");
     let (first, rest) = words.split_first().expect("the lock and the flag");
     // Both are in the first word, in the order of memory.

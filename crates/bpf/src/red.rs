@@ -10,7 +10,10 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::fixed_point::{power, produced, product, scaled, units, FRACTION, LARGEST, ONE, SECOND};
+use crate::hook::Hook;
+use crate::law::{named, simulated, Fixed, Parameters, Place, Shaper, Variables, IN_BYTES};
 use marqueue_aqm::algo::red;
+use marqueue_core::params::PolicySpec;
 
 /// Parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +83,25 @@ impl RedParams {
         let (rate, wait) = (rate / 8, params.wait.into());
         Ok(RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait })
     }
+}
 
-    /// By name, in the units of scenarios, as rounded. Flags are 0 or 1.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
+impl Parameters for RedParams {
+    const PLACE: Place = Place::Egress;
+    const FIXED: &'static [Fixed] = &[IN_BYTES];
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<RedParams, String> {
+        RedParams::new(&simulated::<red::Params>(spec)?, shaper.known_rate()?, shaper.packet)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        Some(8.0 * self.rate as f64)
+    }
+
+    /// Flags are 0 or 1.
+    fn values(&self) -> Vec<(String, f64)> {
         let share = |value: u64| value as f64 / ONE as f64;
         let packets = |value: u64| units(value) / self.size as f64;
-        vec![
+        named(vec![
             ("min_th", packets(self.min_th)),
             ("max_th", packets(self.max_th)),
             ("max_p", share(self.max_p)),
@@ -93,7 +109,19 @@ impl RedParams {
             ("gentle", f64::from(u8::from(self.hard_limit > self.max_th))),
             ("wait", self.wait as f64),
             ("mark_p", share(self.mark_p)),
-        ]
+        ])
+    }
+
+    fn words(&self) -> Vec<u64> {
+        let RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait } = *self;
+        vec![min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait]
+    }
+
+    fn from_words(words: &[u64]) -> Option<RedParams> {
+        let &[min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait] = words else {
+            return None;
+        };
+        Some(RedParams { min_th, max_th, hard_limit, slope, steep, max_p, mark_p, w_q, rate, size, wait })
     }
 }
 
@@ -192,5 +220,22 @@ impl Red {
         } else {
             Fate::Signal
         }
+    }
+}
+
+impl Variables for Red {
+    type Law = RedParams;
+
+    fn from_words(above: bool, words: &[u64]) -> Option<Red> {
+        let &[avg, count, last, behind] = words else { return None };
+        Some(Red { above, avg, count, last, behind })
+    }
+
+    fn values(&self, law: &RedParams) -> Vec<(&'static str, f64)> {
+        vec![("avg", units(self.avg)), ("p", self.probability(law) as f64 / ONE as f64)]
+    }
+
+    fn fate(&mut self, law: &RedParams, packet: Arrival) -> Option<Fate> {
+        Some(self.arrival(law, packet))
     }
 }

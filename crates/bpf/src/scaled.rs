@@ -8,7 +8,10 @@
 
 use crate::arrival::{Arrival, Fate};
 use crate::fixed_point::{power, ONE};
+use crate::hook::Hook;
+use crate::law::{named, simulated, Parameters, Place, Shaper, Variables};
 use marqueue_aqm::algo::scaled;
+use marqueue_core::params::PolicySpec;
 use marqueue_core::ScaledCurve;
 
 /// The largest buffer, packets.
@@ -42,15 +45,36 @@ impl ScaledParams {
         Ok(ScaledParams { size, buffer: buffer as u64, p })
     }
 
-    /// The largest p below the buffer, and the buffer in packets.
-    pub fn values(&self) -> Vec<(&'static str, f64)> {
-        let most = self.p.iter().max().copied().unwrap_or_default();
-        vec![("buffer", self.buffer as f64), ("largest_p", most as f64 / ONE as f64)]
-    }
-
     /// p of a packet that finds so many.
     pub fn p(&self, found: u64) -> u64 {
         self.p.get(found as usize).copied().unwrap_or_default()
+    }
+}
+
+impl Parameters for ScaledParams {
+    const PLACE: Place = Place::Egress;
+
+    fn read(spec: &PolicySpec, shaper: Shaper, _: Hook) -> Result<ScaledParams, String> {
+        ScaledParams::new(simulated(spec)?, shaper.packet)
+    }
+
+    fn rate(&self) -> Option<f64> {
+        None
+    }
+
+    /// The largest p below the buffer, and the buffer in packets.
+    fn values(&self) -> Vec<(String, f64)> {
+        let most = self.p.iter().max().copied().unwrap_or_default();
+        named(vec![("buffer", self.buffer as f64), ("largest_p", most as f64 / ONE as f64)])
+    }
+
+    fn words(&self) -> Vec<u64> {
+        [&[self.size, self.buffer], self.p.as_slice()].concat()
+    }
+
+    fn from_words(words: &[u64]) -> Option<ScaledParams> {
+        let &[size, buffer, ref p @ ..] = words else { return None };
+        (p.len() == LEVELS).then(|| ScaledParams { size, buffer, p: p.to_vec() })
     }
 }
 
@@ -78,5 +102,22 @@ impl Scaled {
         } else {
             Fate::Pass
         }
+    }
+}
+
+impl Variables for Scaled {
+    type Law = ScaledParams;
+
+    fn from_words(started: bool, words: &[u64]) -> Option<Scaled> {
+        let &[queue] = words else { return None };
+        Some(Scaled { started, queue })
+    }
+
+    fn values(&self, law: &ScaledParams) -> Vec<(&'static str, f64)> {
+        vec![("p", law.p(self.queue) as f64 / ONE as f64), ("queue", (self.queue * law.size) as f64)]
+    }
+
+    fn fate(&mut self, law: &ScaledParams, packet: Arrival) -> Option<Fate> {
+        Some(self.arrival(law, packet))
     }
 }

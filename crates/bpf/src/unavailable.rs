@@ -17,7 +17,8 @@ pub fn missing() -> Option<String> {
 pub mod attachment {
     use super::MESSAGE;
     use crate::algorithm::Law;
-    use crate::interface::{Error, Hook, Stats};
+    use crate::hook::Hook;
+    use crate::interface::{Error, Stats};
     use marqueue_aqm::Signal;
     use std::path::Path;
 

@@ -79,7 +79,7 @@ impl ProgramAndReference {
         let Arriving { now, bytes, segments, header, queue, random } = arriving;
         let loses = header.loses(self.setup.signal);
         let packet = Arrival { now, bytes, segments, loses, queue: queue.into(), random };
-        let fate = self.reference.arrival(&self.setup.law, packet);
+        let fate = self.reference.fate(&self.setup.law, packet).expect("an AQM that marks or drops");
         let lost = fate != Fate::Pass && loses || fate == Fate::Loss && header.ecn().is_some();
         self.count(&arriving, fate, lost);
 

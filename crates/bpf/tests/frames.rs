@@ -5,7 +5,7 @@
 
 use libbpf_rs::ProgramInput;
 use marqueue_aqm::Signal;
-use marqueue_bpf::algorithm::{Law, Shaper, State, AT_INGRESS, HOOKED};
+use marqueue_bpf::algorithm::{self, Law, Shaper, State};
 use marqueue_bpf::{program, Hook, Setup};
 use marqueue_core::params::PolicySpec;
 use marqueue_core::Rng;
@@ -85,8 +85,8 @@ fn only_what_a_program_may_write_changes() {
     let frames: u64 = std::env::var("MARQUEUE_FRAMES").map_or(4000, |text| text.parse().expect("a number of frames"));
     let seeds = seeds();
     // Those for ingress take the time from the kernel, so what they decide is another each time.
-    let at = HOOKED.map(|aqm| (aqm, "at")).into_iter();
-    for (aqm, hook) in at.chain(AT_INGRESS.map(|aqm| (aqm, "ingress"))) {
+    let at = algorithm::at(Hook::Egress).map(|aqm| (aqm, "at"));
+    for (aqm, hook) in at.chain(algorithm::at(Hook::Ingress).map(|aqm| (aqm, "ingress"))) {
         let name = format!("{aqm}_{hook}");
         let mut rng = Rng::named(1, &format!("frames/{name}"));
         let mut spec = PolicySpec { name: aqm.into(), params: Default::default() };

@@ -186,12 +186,12 @@ proptest! {
         let mut fixed = law.start();
         // The simulator's clock of p starts with the queue; the kernel's with the first packet.
         let first = real.step((0.0, 0, 1514));
-        let _ = fixed.arrival(&law, Arrival { now: 0, bytes: 1514, segments: 1, loses: false, queue: first, random: 0 });
+        let _ = fixed.fate(&law, Arrival { now: 0, bytes: 1514, segments: 1, loses: false, queue: first, random: 0 });
         for step in steps {
             let queue = real.step(step);
             let arrival =
                 Arrival { now: real.now, bytes: step.2.into(), segments: 1, loses: false, queue, random: u32::MAX };
-            let _ = fixed.arrival(&law, arrival);
+            let _ = fixed.fate(&law, arrival);
             let off = (fixed.values(&law)[0].1 - real.probes()[0]).abs();
             prop_assert!(off < 1e-6, "p is off by {off}");
         }
@@ -216,7 +216,7 @@ proptest! {
             }
             let queue = real.step(step);
             let arrival = Arrival { now: real.now, bytes: step.2.into(), segments: 1, loses: false, queue, random: 0 };
-            let _ = fixed.arrival(&law, arrival);
+            let _ = fixed.fate(&law, arrival);
             let (got, expected): (_, Vec<f64>) = (fixed.values(&law), real.probes());
             let avg = got[0].1 / PACKET as f64;
             prop_assert!((avg - expected[0]).abs() < 1e-4, "avg {avg}, {expected:?}");

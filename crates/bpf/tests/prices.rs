@@ -148,7 +148,7 @@ fn packets_take_the_price_where_theirs_is_lower() {
             let frame = packet.frame();
             let bytes = frame.len() as u64;
             let arrival = Arrival { now, bytes, segments: 1, loses: false, queue: 0, random: 0 };
-            let _ = reference.arrival(&setup.law, arrival);
+            let _ = reference.fate(&setup.law, arrival);
             let State::Mkc(state) = reference else { unreachable!("of this law") };
             let mut context = [0; 192];
             context[152..160].copy_from_slice(&now.to_ne_bytes());

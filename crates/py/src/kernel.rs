@@ -1,7 +1,7 @@
 //! AQMs and DCTCP in the Linux kernel.
 
 use marqueue_aqm::Signal;
-use marqueue_bpf::algorithm::{Law, Shaper, NAMES, QDISCS};
+use marqueue_bpf::algorithm::{self, Law, Shaper};
 use marqueue_bpf::{attachment, dctcp, Hook, Stats};
 use marqueue_core::params::PolicySpec;
 use pyo3::exceptions::PyException;
@@ -21,13 +21,19 @@ pub fn kernel_missing() -> Option<String> {
 /// Names of the AQMs that the kernel can have.
 #[pyfunction]
 pub fn kernel_aqms() -> Vec<&'static str> {
-    NAMES.to_vec()
+    algorithm::names().collect()
 }
 
 /// Names of those that are the root qdisc of a device.
 #[pyfunction]
 pub fn kernel_qdiscs() -> Vec<&'static str> {
-    QDISCS.to_vec()
+    algorithm::qdiscs().collect()
+}
+
+/// Does an AQM go by the queue of the root qdisc at a hook?
+#[pyfunction]
+pub fn kernel_needs_queue(aqm: &str, hook: &str) -> PyResult<bool> {
+    Ok(algorithm::needs_queue(aqm, read_hook(hook)?))
 }
 
 /// Checks the parameters of an AQM for a hook: a policy as JSON, at a shaper, and weights of cgroups.

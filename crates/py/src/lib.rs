@@ -37,6 +37,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(kernel::kernel_missing, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_aqms, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_qdiscs, m)?)?;
+    m.add_function(wrap_pyfunction!(kernel::kernel_needs_queue, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_check, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_attach, m)?)?;
     m.add_function(wrap_pyfunction!(kernel::kernel_detach, m)?)?;

@@ -47,9 +47,6 @@ Hook = Annotated[
     ),
 ]
 
-BY_QUEUE = ("red", "pi", "scaled", "drq")
-"""AQMs that go by the queue of the root qdisc."""
-
 
 def attach(
     device: Device,
@@ -58,8 +55,8 @@ def attach(
         typer.Option(
             "--rate",
             metavar="RATE",
-            help='Rate of the shaper at the device, such as "100 Mbit/s", or of chokew; pi, '
-            "scaled and drq at ingress need none.",
+            help='Rate of the shaper at the device, such as "100 Mbit/s", or of chokew; pi '
+            "and scaled need none, nor does drq at ingress.",
             show_default=False,
         ),
     ] = None,
@@ -189,7 +186,7 @@ def _place(aqm: kernel.Aqm, hook: str) -> str:
         return "as its root qdisc, which is the shaper too"
     if aqm.name == "drq" and hook == "ingress":
         return "at tc's ingress hook, as the edge of its network, and goes by no rate and no queue"
-    by = ", and goes by the queue of its root qdisc" if aqm.name in BY_QUEUE else ""
+    by = ", and goes by the queue of its root qdisc" if kernel.needs_queue(aqm.name, hook) else ""
     return f"at tc's {hook} hook{by}"
 
 

@@ -161,6 +161,12 @@ def qdiscs() -> list[str]:
     return _core.kernel_qdiscs()
 
 
+def needs_queue(name: str, hook: str) -> bool:
+    """Whether the AQM goes by the queue of the device's root qdisc at a hook, one of
+    :data:`HOOKS`."""
+    return _core.kernel_needs_queue(name, hook)
+
+
 def missing() -> str | None:
     """The reason why no program can be loaded here; None if it can."""
     return _core.kernel_missing()
