@@ -205,7 +205,7 @@ QEMU_SECONDS ?= 4
 test-qemu: $(EXTENSION) $(INSTALLED) ## Try qdiscs in BPF in a kernel that takes them, in a virtual machine (qemu; QEMU_SECONDS=4)
 	$(if $(KERNEL),cargo build --quiet --locked -p marqueue-bpf --features kernel --example attach)
 	-$(BIN)/python tests/qemu/machine.py
-	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest tests/qemu
+	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest -n auto --dist loadfile tests/qemu
 
 # One process, because it forks.
 test-faults: $(EXTENSION) $(INSTALLED) ## Kill runs, damage files and fill disks, a few times each

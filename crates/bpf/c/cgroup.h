@@ -13,6 +13,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
+#include "kernel.h"
+
 /* The most cgroups that have a weight of their own. */
 #define WEIGHED_CGROUPS 16
 
@@ -41,36 +43,34 @@ static __always_inline __u64 weight_of_cgroup(const struct weighed_cgroup *table
 #define STATE_TIME_WAIT 6
 #define STATE_NEW_SYN_RECV 12
 
-#define KERNEL_STRUCTURE __attribute__((preserve_access_index))
-
 struct cgroup;
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 struct kernfs_node {
 	__u64 id;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 struct sock_cgroup_data {
 	struct cgroup *cgroup;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 struct sock_common {
 	unsigned char skc_state;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 struct sock {
 	struct sock_common __sk_common;
 	struct sock_cgroup_data sk_cgrp_data;
-} KERNEL_STRUCTURE;
+} KERNEL;
 
 /* The weight of the lowest cgroup of a socket that has one; 0 if none has. */
 static __always_inline __u64 weight_of_socket(const struct weighed_cgroup *table, struct sock *sk)

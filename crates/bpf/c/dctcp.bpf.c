@@ -10,8 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-// Of the kernel's structures what is used here; libbpf finds where it lies in the kernel that runs.
-#define KERNEL __attribute__((preserve_access_index))
+#include "kernel.h"
 
 enum tcp_ca_event {
 	CA_EVENT_TX_START,

@@ -6,25 +6,26 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 
-/* Of the kernel's structures what is read here; the loader finds the places in the running kernel. */
+#include "kernel.h"
+
 struct gnet_stats_queue {
 	__u32 backlog;
-} __attribute__((preserve_access_index));
+} KERNEL;
 
 struct Qdisc {
 	struct gnet_stats_queue qstats;
-} __attribute__((preserve_access_index));
+} KERNEL;
 
 struct net_device {
 	struct Qdisc *qdisc;
-} __attribute__((preserve_access_index));
+} KERNEL;
 
 struct sk_buff {
 	struct net_device *dev;
 	unsigned char *head;
 	unsigned char *data;
 	__u16 network_header;
-} __attribute__((preserve_access_index));
+} KERNEL;
 
 extern void *bpf_cast_to_kern_ctx(void *obj) __ksym;
 

@@ -22,6 +22,7 @@
 #include <bpf/bpf_tracing.h>
 
 #include "fixed_point.h"
+#include "kernel.h"
 #include "maps.h"
 
 /* Places of the ring: a power of two. */
@@ -116,9 +117,6 @@ static __always_inline __u32 depart(struct state *q, const struct law *law, __u6
 /* With TEST_RUN the file becomes a program that decides about packets which are not there, for tests. It has none of the
  * following, which kernels without qdiscs in BPF do not take. */
 #ifndef TEST_RUN
-
-/* Of the kernel's structures what is used here; the loader finds the places in the running kernel. */
-#define KERNEL __attribute__((preserve_access_index))
 
 struct sk_buff {
 	struct sock *sk;

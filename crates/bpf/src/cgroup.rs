@@ -1,6 +1,7 @@
 //! Weights of packets by the cgroup of the socket that sends them (cgroup version 2; `c/cgroup.h`), in units of 2^-20.
 
 use crate::weights::UNIT;
+use std::fmt::Display;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -25,9 +26,6 @@ pub struct CgroupWeight {
 /// # Errors
 /// If there is no such cgroup, it is given twice, there are too many, or a weight is not 1 to 1e6.
 pub fn read(given: &[(PathBuf, f64)]) -> Result<Vec<CgroupWeight>, String> {
-    if given.is_empty() {
-        return Ok(Vec::new());
-    }
     let root = root().ok_or("cgroup-weight: got one, expected none: no cgroup file system of version 2 is mounted")?;
     if given.len() > MOST {
         return Err(format!("cgroup-weight: got {} cgroups, expected at most {MOST}", given.len()));
@@ -41,15 +39,7 @@ pub fn read(given: &[(PathBuf, f64)]) -> Result<Vec<CgroupWeight>, String> {
                 RANGE.end()
             ));
         }
-        let folder = folder(&root, path);
-        let id = fs::metadata(&folder).and_then(|found| found.is_dir().then(|| found.ino()).ok_or(NOT_A_FOLDER.into()));
-        let id = id.map_err(|error| {
-            format!(
-                "cgroup-weight: got {path:?}, expected a cgroup below {}: {}: {error}",
-                root.display(),
-                folder.display()
-            )
-        })?;
+        let id = id(&root, path)?;
         if read.iter().any(|each| each.id == id) {
             return Err(format!("cgroup-weight: got {path:?} twice, expected one weight"));
         }
@@ -58,13 +48,21 @@ pub fn read(given: &[(PathBuf, f64)]) -> Result<Vec<CgroupWeight>, String> {
     Ok(read)
 }
 
-/// What a file in the place of a cgroup is.
-const NOT_A_FOLDER: std::io::ErrorKind = std::io::ErrorKind::NotADirectory;
-
-/// The folder of a cgroup: paths begin at the root of the hierarchy, or with where that is mounted.
-fn folder(root: &Path, path: &Path) -> PathBuf {
+/// The number of a cgroup. Paths begin at the root of the hierarchy, or with where that is mounted.
+fn id(root: &Path, path: &Path) -> Result<u64, String> {
     let below = path.strip_prefix(root).or_else(|_| path.strip_prefix("/")).unwrap_or(path);
-    root.join(below)
+    let folder = root.join(below);
+    let refused = |why: &dyn Display| {
+        format!("cgroup-weight: got {path:?}, expected a cgroup below {}: {}: {why}", root.display(), folder.display())
+    };
+    let found = fs::metadata(&folder).map_err(|error| refused(&error))?;
+    let hierarchy = fs::metadata(root).map_err(|error| refused(&error))?;
+    // A file system has a device number of its own.
+    if found.is_dir() && found.dev() == hierarchy.dev() {
+        Ok(found.ino())
+    } else {
+        Err(refused(&"is none"))
+    }
 }
 
 /// Where version 2 is mounted: below another place where version 1 is in use too.
