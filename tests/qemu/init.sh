@@ -12,6 +12,8 @@ mount -t cgroup2 none /sys/fs/cgroup
 for module in /modules/*.ko; do
 	insmod "$module"
 done
+# The processor never waits: see machine.py.
+chrt -i 0 sh -c 'while :; do :; done' &
 ip link set lo up
 . /script.sh
 poweroff -f

@@ -2,12 +2,16 @@
 this machine does not take.
 
 qemu counts instructions as time (-icount), so that a busy host does not make the machine late, and
-a run is equal to the one before it, bit for bit. For that its files have to be the same too, with
-their times and numbers: reading them takes instructions, and random numbers of the kernel follow
-from when something happens. What qemu draws for the machine has a seed, because some versions of it
-give the kernel a random number. The machine has no disk and no network: its files are an archive
-that is made here, of busybox, of a few programs of this machine with their libraries, and of
-modules of the kernel.
+a run is equal to the one before it, bit for bit. For that two things are needed besides. Its files
+have to be the same, with their times and numbers: reading them takes instructions, and random
+numbers of the kernel follow from when something happens. And its processor must not wait: when it
+halts, another thread of qemu moves the clock to the next timer, by a count of instructions to which
+those since the last timer may not have been added yet. So a process of the lowest priority computes
+whenever nothing else does (init.sh). What qemu draws for the machine has a seed, because some
+versions of it give the kernel a random number.
+
+The machine has no disk and no network: its files are an archive that is made here, of busybox, of a
+few programs of this machine with their libraries, and of modules of the kernel.
 
 ``python tests/qemu/machine.py`` gets the kernel from Debian's archive, some 40 MB, into the cache.
 """
@@ -31,7 +35,7 @@ PACKAGE = "linux-image-cloud-amd64"
 """Of the newest kernel: the package that depends on the one with its version in its name."""
 
 QEMU = "qemu-system-x86_64"
-PROGRAMS = ("busybox", "dash", "nsenter", "ip", "tc", "iperf3", "strace")
+PROGRAMS = ("busybox", "dash", "nsenter", "ip", "tc", "iperf3", "strace", "chrt")
 MODULES = ("veth", "sch_tbf", "cls_bpf", "sch_ingress")
 HERE = Path(__file__).parent
 
