@@ -156,7 +156,7 @@ two_cgroups "$SECONDS_EACH" /light /heavy/inner
 echo "== no cgroup"
 in_a attach v "$CHOKEW" 10000000 100 /nowhere=4 2>&1
 in_a attach v "$CHOKEW" 10000000 100 /light/cgroup.procs=4 2>&1
-in_a attach v "$CHOKEW" 10000000 100 /../../proc=4 2>&1
+in_a attach v "$CHOKEW" 10000000 100 /../../../proc=4 2>&1
 in_a attach v "$CHOKEW" 10000000 100 /light=0.5 2>&1
 in_a attach v "$CHOKEW" 10000000 100 /light=1 /sys/fs/cgroup/light=2 2>&1
 

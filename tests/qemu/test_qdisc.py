@@ -76,7 +76,7 @@ def test_a_cgroup_that_is_not_there_is_named(said):
     missing, file, elsewhere, weight, twice = said["no cgroup"].splitlines()
     assert 'got \\"/nowhere\\", expected a cgroup below /sys/fs/cgroup' in missing
     assert "/sys/fs/cgroup/light/cgroup.procs: is none" in file
-    assert "/sys/fs/cgroup/../../proc: is none" in elsewhere
+    assert "/sys/fs/cgroup/../../../proc: is none" in elsewhere
     assert 'got 0.5 for \\"/light\\", expected 1 to 1000000' in weight
     assert 'got \\"/sys/fs/cgroup/light\\" twice, expected one weight' in twice
 
