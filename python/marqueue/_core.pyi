@@ -233,12 +233,14 @@ class LiveLink:
         mtu: int,
         hosts: list[tuple[int, int, bool] | None],
         *,
+        longest_poll: float | None = None,
         share_samples: bool = False,
     ) -> None:
         """Create both devices, each given by its name and the file of its network namespace (None:
         that of the caller). ``hosts`` has, by the last 16 bits of addresses, the route of packets,
         their processing class, and whether they cross the network with an ECN field that begins
-        with 00; None for numbers in no use. It is empty if all packets take the only route. With
+        with 00; None for numbers in no use. It is empty if all packets take the only route. The
+        link's thread polls for ``longest_poll`` (s; 40 us by default) before a packet is due. With
         ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises
         PlanError if the plan cannot be run, ProgramFailed if a program cannot begin, OSError if a
         device cannot be created."""

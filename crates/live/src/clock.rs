@@ -1,6 +1,8 @@
 //! The clock, and the settings of a thread that must keep time.
 
+use crate::polling::Processor;
 use marqueue_core::{Dur, Time};
+use rustix::thread::nanosleep;
 use rustix::thread::{sched_getaffinity, sched_setaffinity, set_current_timer_slack, CpuSet};
 use rustix::time::{clock_gettime, ClockId, Timespec};
 use std::num::NonZeroU64;
@@ -59,9 +61,25 @@ pub fn to_timespec(d: Dur) -> Timespec {
     Timespec { tv_sec: (d.0 / 1_000_000_000) as _, tv_nsec: (d.0 % 1_000_000_000) as _ }
 }
 
-/// Prepares the calling thread for a link: pins it to the last of its processors if it has several, and as
-/// [`prepare_timers`]. Returns true if the priority was granted.
-pub fn prepare_thread() -> bool {
+/// Sleeps for `d`.
+pub fn pause(d: Dur) {
+    // A signal may end it earlier, which does no harm.
+    let _ = nanosleep(&to_timespec(d));
+}
+
+/// What a link's thread was granted.
+#[derive(Clone, Copy, Debug)]
+pub struct Granted {
+    /// Has it real-time priority?
+    pub realtime: bool,
+    /// Who else runs on its processor.
+    pub processor: Processor,
+}
+
+/// Prepares the calling thread for a link: pins it to the last of its processors if it has several, which senders and
+/// receivers leave free, and as [`prepare_timers`].
+pub fn prepare_thread() -> Granted {
+    let mut processor = Processor::Only;
     if let Ok(allowed) = sched_getaffinity(None) {
         let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
         if let (Some(last), true) = (last, allowed.count() > 1) {
@@ -69,9 +87,10 @@ pub fn prepare_thread() -> bool {
             one.set(last);
             // On failure the thread may migrate, which costs little.
             let _ = sched_setaffinity(None, &one);
+            processor = Processor::Shared;
         }
     }
-    prepare_timers(LINK_PRIORITY)
+    Granted { realtime: prepare_timers(LINK_PRIORITY), processor }
 }
 
 /// Minimises the timer slack of the calling thread and requests real-time priority. Returns true if it was granted.

@@ -1,15 +1,15 @@
 //! The event loop: reads packets from two devices, passes them through the network and writes them when they are due.
 //!
 //! It runs in one thread. The thread sleeps in epoll until shortly before the next packet is due, then polls the clock
-//! and the devices. Linux stops a real-time thread that never sleeps for 50 ms of every second. Polling is therefore
-//! limited: to half a packet time before each packet, and to a share of each [`SPIN_PERIOD`].
+//! and the devices ([`crate::polling`]).
 
 use crate::audit::Audit;
-use crate::clock::{preemptions, prepare_thread, thread_cpu_time, to_timespec, Clock};
+use crate::clock::{pause, preemptions, prepare_thread, thread_cpu_time, to_timespec, Clock};
 use crate::header::{write_ecn, Header, Kind};
 use crate::network::{packet_time, End, Exit, Network};
 use crate::paced_packet::{price_header, read_signals, write_signals};
 use crate::packet_pool::PacketPool;
+use crate::polling::{Polling, Processor, REST};
 use crate::stop_handle::StopHandle;
 use crate::tun::Tun;
 use marqueue_core::{Dur, Ecn, Flags, Head, Packet, Rng, Time};
@@ -21,12 +21,6 @@ use rustix::io::Result;
 
 /// Most packets that are read from one device before the other is read.
 const BATCH: usize = 64;
-/// The longest time before a packet is due in which the thread polls.
-const LONGEST_SPIN: Dur = Dur(40_000);
-/// The period over which polling is limited.
-const SPIN_PERIOD: Dur = Dur(10_000_000);
-/// The longest time spent polling in one period.
-const SPIN_BUDGET: Dur = Dur(4_000_000);
 /// The longest sleep. The stop flag is checked at least this often.
 const LONGEST_SLEEP: Dur = Dur(500_000_000);
 /// Memory for packets, bytes.
@@ -40,6 +34,9 @@ pub struct Settings {
     /// The hosts, by the last 16 bits of their addresses; `None` for a number that is in no use. If empty, all packets
     /// take the only route, and are forwarded as they are but for their ECN field.
     pub hosts: Vec<Option<Host>>,
+    /// The longest time before a packet is due in which the thread polls instead of sleeping: about as late as this
+    /// machine wakes it up.
+    pub longest_poll: Dur,
 }
 
 /// What a scenario says of the packets between two hosts whose addresses end in the same number.
@@ -96,7 +93,9 @@ pub struct EventLoop {
     salt: u64,
     clock: Clock,
     audit: Audit,
-    spin: SpinBudget,
+    polling: Polling,
+    /// The time that the fastest queue takes for a packet of mean size; `None` without a queue.
+    packet_time: Option<Dur>,
     stop: StopHandle,
     epoll: OwnedFd,
 }
@@ -119,17 +118,17 @@ impl EventLoop {
             epoll::add(&epoll, tun, EventData::new_u64(0), EventFlags::IN)?;
         }
         stop.wake(&epoll)?;
-        let half_a_packet = packet_time(plan).map_or(LONGEST_SPIN, |s| Dur::from_secs(s / 2.0));
         Ok(EventLoop {
             network,
             tuns,
             pool: PacketPool::new(settings.mtu, POOL_BYTES),
             received: Vec::new(),
+            polling: Polling::new(settings.longest_poll, None, Processor::Only),
+            packet_time: packet_time(plan).map(Dur::from_secs),
             settings,
             salt: Rng::named(seed, "live/flows").bits(),
             clock: Clock::start(),
             audit: Audit::default(),
-            spin: SpinBudget { longest: half_a_packet.min(LONGEST_SPIN), period_start: Time::ZERO, left: SPIN_BUDGET },
             stop,
             epoll,
         })
@@ -146,14 +145,18 @@ impl EventLoop {
     /// # Errors
     /// If a device is gone.
     pub fn run(mut self) -> Result<Outcome> {
-        self.audit.realtime = prepare_thread();
+        let granted = prepare_thread();
+        self.audit.realtime = granted.realtime;
+        self.polling = Polling::new(self.settings.longest_poll, self.packet_time, granted.processor);
         let (preemptions_before, cpu_before) = (preemptions(), thread_cpu_time());
         while !self.stop.is_set() {
             let more = self.read_all()?;
             let now = self.clock.now();
             self.network.advance(now);
             self.release()?;
-            if !more {
+            if self.polling.must_rest(now) {
+                self.rest();
+            } else if !more {
                 self.wait()?;
             }
         }
@@ -253,24 +256,29 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Sleeps for a moment, whatever there is to do.
+    fn rest(&mut self) {
+        let start = self.clock.now();
+        pause(REST);
+        self.polling.slept(start, self.clock.now());
+    }
+
     /// Waits until something is due in the network or a packet arrives.
     fn wait(&mut self) -> Result<()> {
         let due = self.network.next_due();
         let now = self.clock.now();
-        let spin = self.spin.allowed(now);
-        let sleep = due.since(now + spin);
-        if sleep > Dur::ZERO {
+        if let Some(sleep) = self.polling.sleep(now, due) {
             let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
-            match epoll::wait(&self.epoll, &mut events, Some(&to_timespec(sleep.min(LONGEST_SLEEP)))) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => return Ok(()),
-                Err(error) => return Err(error),
-            }
+            let woken = epoll::wait(&self.epoll, &mut events, Some(&to_timespec(sleep.min(LONGEST_SLEEP))));
+            self.polling.slept(now, self.clock.now());
+            return match woken {
+                Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+                Err(error) => Err(error),
+            };
         }
         // Packets are read while polling: they must not wait for the one that is due.
         while self.clock.now() < due && !self.read_all()? && due <= self.network.next_due() {}
-        let spun = self.clock.now().since(now);
-        self.audit.busy_wait_ns += spun.0;
-        self.spin.spend(spun);
+        self.audit.busy_wait_ns += self.clock.now().since(now).0;
         Ok(())
     }
 }
@@ -283,29 +291,4 @@ fn host(hosts: &[Option<Host>], end: End, header: &Header) -> Option<Host> {
     let (source, destination) = header.host_numbers;
     let far_host = if end == End::Near { destination } else { source };
     *hosts.get(usize::from(far_host))?
-}
-
-/// Limits the time spent polling.
-#[derive(Debug)]
-struct SpinBudget {
-    /// The longest time before a packet is due in which the thread polls.
-    longest: Dur,
-    /// Start of the current period.
-    period_start: Time,
-    /// What is left of the budget of the current period.
-    left: Dur,
-}
-
-impl SpinBudget {
-    /// How long before a packet is due the thread may start to poll.
-    fn allowed(&mut self, now: Time) -> Dur {
-        if now.since(self.period_start) >= SPIN_PERIOD {
-            (self.period_start, self.left) = (now, SPIN_BUDGET);
-        }
-        self.longest.min(self.left)
-    }
-
-    fn spend(&mut self, spun: Dur) {
-        self.left = Dur(self.left.0.saturating_sub(spun.0));
-    }
 }

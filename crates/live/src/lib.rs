@@ -6,6 +6,7 @@
 //! - [`paced_packet`] reads and writes the fields of packets of rate-based flows.
 //! - [`packet_pool`] stores the bytes of packets.
 //! - [`network`] computes what happens to a packet, with time as an argument.
+//! - [`polling`] says how long the thread polls, and when it must rest.
 //! - [`audit`] records whether the machine kept up.
 //! - [`sample_feed`] passes samples to another thread while the network runs.
 //!
@@ -21,6 +22,7 @@ pub mod network;
 pub mod paced_flows;
 pub mod paced_packet;
 pub mod packet_pool;
+pub mod polling;
 pub mod sample_feed;
 pub mod stop_handle;
 pub mod tun;

@@ -4,10 +4,11 @@ use crate::convert;
 use crate::program::PythonPrograms;
 use crate::run::{parse, PlanError};
 use marqueue_core::params::ParamError;
-use marqueue_core::Time;
+use marqueue_core::{Dur, Time};
 use marqueue_live::audit::{Audit, Counts};
 use marqueue_live::event_loop::{EventLoop, Host, Outcome, Settings};
 use marqueue_live::network::{packet_time, End, Network};
+use marqueue_live::polling::DEFAULT_LONGEST_POLL;
 use marqueue_live::sample_feed::{Sample, SharedSamples};
 use marqueue_live::stop_handle::StopHandle;
 use marqueue_live::tun::Tun;
@@ -46,9 +47,10 @@ pub const UNPOISONED: &str = "no thread panics while it holds the lock";
 #[pymethods]
 impl LiveLink {
     /// Creates both devices. `hosts` has, by the last 16 bits of addresses, route, processing class and whether the ECN
-    /// field is reset within the network. With `share_samples`, samples are returned by `samples` instead of `finish`.
+    /// field is reset within the network. The link's thread polls for `longest_poll` (s) before a packet is due, by
+    /// default [`DEFAULT_LONGEST_POLL`]. With `share_samples`, samples are returned by `samples` instead of `finish`.
     #[new]
-    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, share_samples = false))]
+    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, longest_poll = None, share_samples = false))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -58,6 +60,7 @@ impl LiveLink {
         far: DeviceAddress,
         mtu: usize,
         hosts: Vec<Option<(usize, u8, bool)>>,
+        longest_poll: Option<f64>,
         share_samples: bool,
     ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
@@ -76,7 +79,9 @@ impl LiveLink {
             programs.end_with_failure(stop.clone());
         }
         let host = |(route, class, resets_ecn)| Host { route, class, resets_ecn };
-        let settings = Settings { mtu, hosts: hosts.into_iter().map(|each| each.map(host)).collect() };
+        let longest_poll = longest_poll.map_or(DEFAULT_LONGEST_POLL, Dur::from_secs);
+        let hosts = hosts.into_iter().map(|each| each.map(host)).collect();
+        let settings = Settings { mtu, hosts, longest_poll };
         let event_loop =
             EventLoop::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
         let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);

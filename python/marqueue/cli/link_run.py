@@ -78,6 +78,7 @@ def run_and_report(
                 scenario.seed,
                 mtu,
                 command,
+                longest_poll=timers.longest_poll,
                 internet=internet,
                 watchers=[*keep, *served, *watchers],
                 pipes=pipes,

@@ -88,6 +88,11 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
                 f"{counts['tun_drops']} packets were lost before the link, in the TUN device of "
                 f"the {end} end: they arrived faster than the link read them."
             )
+        if counts.get("backlog_drops"):
+            out.append(
+                f"{counts['backlog_drops']} packets were lost after the link, at the {end} end: "
+                "more waited to be handled than net.core.netdev_max_backlog allows."
+            )
         if counts.get("no_room"):
             out.append(
                 f"{counts['no_room']} UDP packets were lost after the link, at the {end} end: "

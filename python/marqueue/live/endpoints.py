@@ -7,6 +7,7 @@ from typing import Any
 
 from marqueue.live import requirements
 from marqueue.live.flows import Host
+from marqueue.live.receive_steering import steer
 from marqueue.scenario.parameters import resolved_tcp
 
 DEVICE = "mq0"
@@ -54,3 +55,4 @@ def configure(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host
             *(f"addr add {own}/{prefix} dev {DEVICE}" for own in mine),
             *routes,
         )
+        steer(namespace, DEVICE)

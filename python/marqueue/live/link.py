@@ -29,6 +29,7 @@ from marqueue.live.machine import watched
 from marqueue.live.namespaces import namespaces, setup_lock
 from marqueue.live.process_tree import INHERITED, Pipes, run_tree
 from marqueue.live.program_failure import broken_programs_end, programs_are_told
+from marqueue.live.receive_steering import steer
 from marqueue.live.recording import Watcher, notify_watchers
 
 #: Addresses for carrier-grade NAT (RFC 6598): not routed, and not used by private networks.
@@ -55,12 +56,14 @@ def run_behind(
     mtu: int,
     command: Sequence[str],
     *,
+    longest_poll: float | None = None,
     internet: bool = False,
     watchers: Sequence[Watcher] = (),
     pipes: Pipes = INHERITED,
 ) -> LinkOutcome:
     """Runs ``command`` behind the links of ``plan``, whose only route leads out of the namespace;
-    with ``internet`` it leads beyond this machine.
+    with ``internet`` it leads beyond this machine. The link's thread polls for ``longest_poll``
+    (s) before a packet is due.
 
     ``watchers`` receive the samples that the plan requests; the outcome then does not contain them.
     Raises RunError if the machine cannot do it, or if links are nested too deep, BrokenProgram if a
@@ -80,6 +83,7 @@ def run_behind(
                         (here, None),
                         mtu,
                         [],
+                        longest_poll=longest_poll,
                         share_samples=bool(watchers),
                     )
             except OSError as error:
@@ -88,12 +92,14 @@ def run_behind(
             requirements.batch(
                 None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up"
             )
+            steer(None, here)
         requirements.batch(
             namespace,
             f"addr add {inner} dev {INSIDE}",
             f"link set {INSIDE} mtu {mtu} up",
             f"route add default via {outer.ip}",
         )
+        steer(namespace, INSIDE)
         addresses: dict[str, IPv4Interface | IPv6Interface] = {OUTSIDE: outer}
         if mtu >= requirements.LEAST6 and requirements.has_ipv6():
             outer6, inner6 = ipv6_of(outer), ipv6_of(inner)
@@ -119,7 +125,7 @@ def run_behind(
         for watcher in watchers:
             watcher(rest)
         for end, (where, device) in {"near": (namespace, INSIDE), "far": (None, here)}.items():
-            raw["audit"][end]["tun_drops"] = requirements.send_drops(where, device)
+            raw["audit"][end] |= requirements.device_drops(where, device)
         return LinkOutcome(code, raw, link.packet_time)
 
 

@@ -2,7 +2,7 @@
 the processor while the link's thread needed it.
 
 A link's thread sleeps until shortly before a packet is due and polls for the rest
-(crates/live/src/event_loop.rs). So a timer may be late by what it would have polled, and the packet
+(crates/live/src/polling.rs). So a timer may be late by what it would have polled, and the packet
 still leaves in time.
 """
 
@@ -20,8 +20,12 @@ from typing import Any
 import marqueue._core as _core
 from marqueue.live.audit import MAX_RELEASE_ERROR
 
-LONGEST_POLL = 40e-6
-"""The longest time before a packet is due in which a link polls, s (LONGEST_SPIN there)."""
+POLLS = (20e-6, 200e-6)
+"""The shortest and the longest time for which a link polls before a packet is due, s."""
+LEAST_POLL = 40e-6
+"""The time for which it polls before packets that come fast, s (DEFAULT_LONGEST_POLL there)."""
+AWAKE = 7 / 8
+"""The part of the time in which a link's thread may be awake (AWAKE_PER_REST there)."""
 LINK_PRIORITY = 50
 """The real-time priority of a link's thread (LINK_PRIORITY in crates/live/src/clock.rs)."""
 SLEEP = 1e-3
@@ -54,12 +58,20 @@ class Timers:
             return pool.submit(_measure, seconds).result()
 
     @property
+    def longest_poll(self) -> float:
+        """How long before a packet is due a link polls here, s: as late as timers were. Where that
+        is more than half a packet time it polls for half of it, but for :data:`LEAST_POLL`."""
+        shortest, longest = POLLS
+        return min(max(self.p99, shortest), longest)
+
+    @property
     def shortest_packet(self) -> float:
-        """The shortest transmission time that a valid result can have if packets are as late as
-        timers were, s: the 99th percentile is allowed half of it, and polling takes off as much,
-        but no more than :data:`LONGEST_POLL`."""
-        polled = min(LONGEST_POLL, self.p99 / 2)
-        return (self.p99 - polled) / MAX_RELEASE_ERROR
+        """The shortest transmission time that a valid result can have if timers stay as late as
+        they were, s. Polling takes at most half of it off the lateness, and the 99th percentile of
+        what is left may be half of it. A thread that polls before each packet must not be awake for
+        more than :data:`AWAKE` of the time; else it rests, and packets are late."""
+        late = (self.p99 - self.longest_poll) / MAX_RELEASE_ERROR
+        return max(self.p99, late, LEAST_POLL / AWAKE)
 
     @property
     def highest_rate(self) -> float:

@@ -113,8 +113,13 @@ def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> 
 def processors() -> tuple[int, ...]:
     """The CPUs for senders and receivers: all but the last, which the link uses, if there are
     several."""
-    mine = sorted(os.sched_getaffinity(0))
+    mine = allowed()
     return tuple(mine[:-1] or mine)
+
+
+def allowed() -> list[int]:
+    """The CPUs that this process may use. The link uses the last one."""
+    return sorted(os.sched_getaffinity(0))
 
 
 def has_ipv6() -> bool:
@@ -135,8 +140,11 @@ def set_parameters(namespace: str, **values: str | int) -> None:
     run(*inside(namespace, ["sh", "-ec", lines or ":"]))
 
 
-def send_drops(namespace: str | None, device: str) -> int:
-    """Packets that the kernel dropped because the queue of a device was full (``tx_dropped``)."""
+def device_drops(namespace: str | None, device: str) -> dict[str, int]:
+    """Packets that the kernel dropped at a TUN device: ``tun_drops`` on the way to the link,
+    because the device's queue was full (``tx_dropped``), and ``backlog_drops`` behind the link,
+    because the processor that was to handle them had too many (``rx_dropped``)."""
     where = ("-netns", namespace) if namespace else ()
     [shown] = json.loads(run("ip", *where, "-json", "-stats", "link", "show", "dev", device))
-    return int(shown["stats64"]["tx"]["dropped"])
+    stats = shown["stats64"]
+    return {"tun_drops": int(stats["tx"]["dropped"]), "backlog_drops": int(stats["rx"]["dropped"])}

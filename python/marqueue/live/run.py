@@ -64,9 +64,10 @@ def run_live(
     """Runs the replications of the scenario one after the other, in real time.
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
-    ``ipv6`` packets are IPv6, of the same size. ``timers`` are kept with the result. A replication
-    for which the machine did not keep up is run again, up to ``retries`` times: whether it did is
-    seen from timers, not from what was measured, so that this chooses no results.
+    ``ipv6`` packets are IPv6, of the same size. ``timers`` say how the link waits
+    (:attr:`Timers.longest_poll`), and are kept with the result. A replication for which the machine
+    did not keep up is run again, up to ``retries`` times: whether it did is seen from timers, not
+    from what was measured, so that this chooses no results.
     ``result.provenance.live`` says whether the machine kept up. Raises ScenarioError if live runs
     do not support the scenario, RunError if the machine cannot do it, BrokenProgram if a class in
     Python that manages a queue breaks off.
@@ -94,7 +95,7 @@ def run_live(
 
         for attempt in range(retries + 1):
             with _laws_loaded(flows):
-                raw = _replication(plan, seed, hosts, flows, tell)
+                raw = _replication(plan, seed, hosts, flows, timers, tell)
             raw["audit"]["retries"] = attempt
             if not invalid_reasons(raw["audit"], raw["audit"]["packet_time"]):
                 break
@@ -122,6 +123,7 @@ def _replication(
     seed: int,
     hosts: Sequence[Host],
     flows: Sequence[Flow],
+    timers: Timers | None,
     tell: Callable[[float], None],
 ) -> dict[str, Any]:
     """The measurements of one run in the form of the simulator's engine, with its audit."""
@@ -130,7 +132,7 @@ def _replication(
     paced = [flow for flow in flows if flow.kind == "paced"]
     others = [flow for flow in flows if not flow.greedy and flow.kind != "paced"]
     with namespaces("near", "far") as (near, far):
-        link = _link(plan, seed, near, far, hosts)
+        link = _link(plan, seed, near, far, hosts, timers)
         configure(plan, near, far, hosts)
         taken: dict[str, Any] = {}
         with (
@@ -181,7 +183,12 @@ def _replication(
 
 
 def _link(
-    plan: Mapping[str, Any], seed: int, near: str, far: str, hosts: Sequence[Host]
+    plan: Mapping[str, Any],
+    seed: int,
+    near: str,
+    far: str,
+    hosts: Sequence[Host],
+    timers: Timers | None,
 ) -> _core.LiveLink:
     """The links of a plan between two namespaces, not started."""
     try:
@@ -193,6 +200,7 @@ def _link(
                 (DEVICE, f"/run/netns/{far}"),
                 max(host.wire for host in hosts),
                 hosts_by_number(hosts),
+                longest_poll=timers.longest_poll if timers else None,
             )
     except OSError as error:
         raise RunError(str(error.strerror or error)) from None

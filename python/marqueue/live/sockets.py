@@ -148,7 +148,7 @@ def counters(namespace: str, device: str) -> dict[str, int]:
         "bad_checksums": sum_of("TcpInCsumErrors", "UdpInCsumErrors", "Udp6InCsumErrors"),
         "timeouts": sum_of("TcpExtTCPTimeouts"),
         "no_room": sum_of("UdpRcvbufErrors", "Udp6RcvbufErrors"),
-        "tun_drops": requirements.send_drops(namespace, device),
+        **requirements.device_drops(namespace, device),
     }
 
 
