@@ -382,6 +382,9 @@ bench: ## Time queues, event lists and whole runs
 bench-cli: $(EXTENSION) $(INSTALLED) ## Time the command beyond its simulations (5 minutes)
 	$(BIN)/python -m benches.cli $(BENCH)
 
+bench-link: $(EXTENSION) ## What a live link carries here: tables of docs/live.md (root; a minute; the machine must be idle)
+	$(BIN)/python -m benches.live_link
+
 bench-attach: ## Time a packet in each program for the kernel (root; a few seconds)
 	cargo run --quiet --release --locked -p marqueue-bpf --features kernel --example cost
 

@@ -1,4 +1,4 @@
-"""Figures 10 to 12 of the MKC paper with real packets beside simulated ones: the table of
+"""Figures 10 to 12 of the MKC paper with real packets beside simulated ones: table and picture of
 docs/live.md.
 
     python -m benches.mkc_live
@@ -9,20 +9,23 @@ not from rates.
 """
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
 
 from marqueue.live.run import run_live
 from marqueue.papers.mkc.experiment_10 import SETTLED, C
 from marqueue.papers.mkc.measures import rates
 from marqueue.papers.mkc.setups import flow, one_link
+from marqueue.plots import panels, style, svg
 from marqueue.results import Result
 from marqueue.scenario import Scenario, from_dict, load
 from marqueue.simulation.run import run
 from marqueue.statistics.estimates import Estimate
 
-PAGE = Path("docs/live.md")
+PAGE, PICTURE = Path("docs/live.md"), Path("docs/live/mkc.svg")
 BEGIN, END = "<!-- mkc -->\n", "<!-- end mkc -->"
 REPLICATIONS = 10
 RETRIES = 3
@@ -49,17 +52,19 @@ FIGURES = {
 
 
 def main() -> None:
-    """Runs everything, and writes the table."""
+    """Runs everything, and writes table and picture."""
     head = [
         "| | | largest rate over C | last second, sum over X* | last second, least over greatest |",
         "|---|---|---|---|---|",
     ]
     rows, complaints = [], []
-    for title, scenario in FIGURES.items():
+    figure, areas = panels(len(FIGURES), shared=False)
+    for (title, scenario), axes in zip(FIGURES.items(), areas, strict=True):
         sides = {"simulated": run(scenario), "measured": run_live(scenario, retries=RETRIES)}
         live = sides["measured"].provenance.live or {}
         if live.get("invalid_reasons"):
             complaints.append(f"{title.split(':')[0]}: {live['invalid_reasons'][0]}")
+        draw(axes, title.split(":")[0], sides)
         for name, result in sides.items():
             cells = " | ".join(shown(each) for each in measured(result))
             rows.append(f"| {title if name == 'simulated' else ''} | {name} | {cells} |")
@@ -69,7 +74,29 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     new = re.sub(f"{BEGIN}.*{END}", lambda _: f"{BEGIN}{table}{END}", text, flags=re.DOTALL)
     PAGE.write_text(new, encoding="utf-8")
+    PICTURE.write_text(svg(figure), encoding="utf-8")
     print("\n".join(invalid))
+
+
+def draw(axes: Axes, title: str, sides: Mapping[str, Result]) -> None:
+    """The rates of the flows of the first replication, simulated and measured."""
+    for (name, result), look in zip(sides.items(), style.looks(len(sides)), strict=True):
+        flows = rates(result)[0]
+        for number, each in enumerate(flows.values()):
+            axes.step(
+                [*each.t, each.end],
+                [*each.value, each.value[-1]],
+                where="post",
+                color=look["color"],
+                linewidth=1.8 if name == "simulated" else 0.9,
+                linestyle="-" if name == "simulated" else "--",
+                label=name if number == 0 else None,
+            )
+    axes.set_xlabel("Time [s]")
+    axes.set_ylabel(f"{title}: rate [Mbit/s]")
+    axes.margins(x=0)
+    axes.set_ylim(bottom=0)
+    style.legend(axes)
 
 
 def measured(result: Result) -> tuple[Estimate, Estimate, Estimate]:

@@ -88,6 +88,11 @@ impl Audit {
         self.release_errors.value_at_quantile(q) as f64 / 1e9
     }
 
+    /// Mean release error, s.
+    pub fn mean(&self) -> f64 {
+        self.release_errors.mean() / 1e9
+    }
+
     /// Number of releases recorded.
     pub fn releases(&self) -> u64 {
         self.release_errors.len()

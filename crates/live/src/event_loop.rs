@@ -5,24 +5,32 @@
 
 use crate::audit::Audit;
 use crate::clock::{pause, preemptions, prepare_thread, thread_cpu_time, to_timespec, Clock};
+use crate::coalescing::Group;
 use crate::header::{write_ecn, Header, Kind};
 use crate::network::{packet_time, End, Exit, Network};
+use crate::offload::{complete_checksum, Pending, Segments, Transport, HEADER_BYTES};
 use crate::paced_packet::{price_header, read_signals, write_signals};
 use crate::packet_pool::PacketPool;
 use crate::polling::{Polling, Processor, REST};
 use crate::stop_handle::StopHandle;
 use crate::tun::Tun;
+use arrayvec::ArrayVec;
 use marqueue_core::{Dur, Ecn, Flags, Head, Packet, Rng, Time};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
 use rustix::fd::OwnedFd;
 use rustix::io::Result;
+use std::io::IoSlice;
 
-/// Most packets that are read from one device before the other is read.
+/// As soon as so many packets were read from one device, the other is read.
 const BATCH: usize = 64;
+/// Most packets that are written together.
+const MOST_TOGETHER: usize = 64;
 /// The longest sleep. The stop flag is checked at least this often.
 const LONGEST_SLEEP: Dur = Dur(500_000_000);
+/// The largest packet of a device before it is cut.
+const LARGEST_UNCUT: usize = 65_575;
 /// Memory for packets, bytes.
 const POOL_BYTES: usize = 64 << 20;
 
@@ -56,13 +64,44 @@ pub struct Host {
 struct Received {
     kind: Kind,
     ecn: Ecn,
+    flow: u32,
     resets_ecn: bool,
     /// Where its header for routers begins.
     price_header: Option<usize>,
+    /// May it be written together with others? Its checksum was computed here, and so is right.
+    joinable: bool,
 }
 
 impl Received {
-    const NOTHING: Received = Received { kind: Kind::Other, ecn: Ecn::NotEct, resets_ecn: false, price_header: None };
+    const NOTHING: Received = Received {
+        kind: Kind::Other,
+        ecn: Ecn::NotEct,
+        flow: 0,
+        resets_ecn: false,
+        price_header: None,
+        joinable: false,
+    };
+}
+
+/// Packets that are written together.
+#[derive(Debug)]
+struct Outgoing {
+    end: End,
+    flow: u32,
+    /// The slot of the first of them.
+    first: u32,
+    group: Group,
+}
+
+/// A packet that leaves the link.
+#[derive(Debug)]
+struct Leaving {
+    /// Its group, by number.
+    group: usize,
+    slot: u32,
+    due: Time,
+    /// Its ECN field.
+    ecn: Ecn,
 }
 
 /// The result of a run.
@@ -85,9 +124,14 @@ pub struct Outcome {
 pub struct EventLoop {
     network: Network,
     tuns: [Tun; 2],
+    /// The packet that is being read.
+    buffer: Box<[u8]>,
     pool: PacketPool,
     /// For each slot of the pool: its packet on arrival.
     received: Vec<Received>,
+    /// What is being written: groups, and their packets.
+    groups: Vec<Outgoing>,
+    leaving: Vec<Leaving>,
     settings: Settings,
     /// Salt of the flow hash.
     salt: u64,
@@ -121,8 +165,11 @@ impl EventLoop {
         Ok(EventLoop {
             network,
             tuns,
+            buffer: vec![0; LARGEST_UNCUT].into(),
             pool: PacketPool::new(settings.mtu, POOL_BYTES),
             received: Vec::new(),
+            groups: Vec::with_capacity(MOST_TOGETHER),
+            leaving: Vec::with_capacity(MOST_TOGETHER),
             polling: Polling::new(settings.longest_poll, None, Processor::Only),
             packet_time: packet_time(plan).map(Dur::from_secs),
             settings,
@@ -167,36 +214,90 @@ impl EventLoop {
         Ok(Outcome { links, pipes, ended, audit: self.audit, tuns: self.tuns })
     }
 
-    /// Reads up to [`BATCH`] packets from each device. Returns true if there may be more.
+    /// Reads about [`BATCH`] packets from each device. Returns true if there may be more.
     fn read_all(&mut self) -> Result<bool> {
         let mut more = false;
         for end in End::BOTH {
             let mut n = 0;
-            while n < BATCH && self.read_one(end)? {
-                n += 1;
+            while n < BATCH {
+                match self.read_next(end)? {
+                    0 => break,
+                    packets => n += packets,
+                }
             }
-            more |= n == BATCH;
+            more |= n >= BATCH;
         }
         Ok(more)
     }
 
-    /// Reads one packet at `end` into the network. Returns false if there is none.
-    fn read_one(&mut self, end: End) -> Result<bool> {
-        let Some((slot, buffer)) = self.pool.allocate() else { return self.discard_one(end) };
-        let Some(bytes) = self.tuns[end as usize].read(buffer)? else {
-            self.pool.free(slot);
-            return Ok(false);
+    /// Reads what waits next at `end` into the network. Returns how many packets that were on the wire; zero if nothing
+    /// waits.
+    fn read_next(&mut self, end: End) -> Result<usize> {
+        let mut header = [0; HEADER_BYTES];
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let read = self.tuns[end as usize].read(&mut header, &mut buffer);
+        let packets = read.map(|bytes| bytes.map_or(0, |bytes| self.receive(end, &header, &buffer[..bytes])));
+        self.buffer = buffer;
+        packets
+    }
+
+    /// Takes `packet`, which was read at `end` after virtio's `header`, into the network. Returns how many packets it was
+    /// on the wire.
+    fn receive(&mut self, end: End, header: &[u8; HEADER_BYTES], packet: &[u8]) -> usize {
+        let now = self.clock.now();
+        let pending = Pending::read(header, packet);
+        if let Pending::Segments(layout, payload) = pending {
+            let mut segments = Segments::new(packet, layout, payload);
+            let mut packets = 0;
+            while segments.remain() {
+                packets += 1;
+                self.audit.counts_mut(end).received += 1;
+                let bytes = segments.next_bytes();
+                match self.pool.allocate() {
+                    Some((slot, place)) if bytes <= place.len() => {
+                        segments.write_next(&mut place[..bytes]);
+                        self.enter(now, end, slot, bytes, true);
+                    }
+                    Some((slot, _)) => {
+                        // Not possible with the MTU of the device.
+                        self.audit.counts_mut(end).malformed += 1;
+                        self.pool.free(slot);
+                        segments.skip_next();
+                    }
+                    None => {
+                        self.audit.counts_mut(end).no_memory += 1;
+                        segments.skip_next();
+                    }
+                }
+            }
+            return packets;
+        }
+        self.audit.counts_mut(end).received += 1;
+        let Some((slot, place)) = self.pool.allocate() else {
+            self.audit.counts_mut(end).no_memory += 1;
+            return 1;
         };
-        let header = Header::read(&buffer[..bytes], self.salt);
+        let bytes = packet.len().min(place.len());
+        place[..bytes].copy_from_slice(&packet[..bytes]);
+        let mut joinable = false;
+        if let Pending::Checksum { start, offset } = pending {
+            complete_checksum(&mut place[..bytes], start, offset);
+            joinable = self.tuns[end as usize].takes_udp_segments() || offset == Transport::Tcp.checksum_offset();
+        }
+        self.enter(now, end, slot, bytes, joinable);
+        1
+    }
+
+    /// The packet in `slot`, read at `end`, enters the network. `joinable` says that its checksum was computed here.
+    fn enter(&mut self, now: Time, end: End, slot: u32, bytes: usize, joinable: bool) {
         self.pool.set_length(slot, bytes);
+        let header = Header::read(self.pool.packet(slot), self.salt);
         let counts = self.audit.counts_mut(end);
-        counts.received += 1;
         counts.malformed += u64::from(header.kind == Kind::Other);
         let Some(host) = host(&self.settings.hosts, end, &header).filter(|h| h.route < self.network.route_count())
         else {
             counts.no_route += 1;
-            self.pool.free(slot);
-            return Ok(true);
+            return self.pool.free(slot);
         };
         if self.received.len() <= slot as usize {
             self.received.resize(slot as usize + 1, Received::NOTHING);
@@ -204,54 +305,91 @@ impl EventLoop {
         // A sender that sets ECT reacts to CE.
         let mut flags = if header.ecn == Ecn::NotEct { Flags::NONE } else { Flags::ANSWERS_CE };
         let resets_ecn = host.resets_ecn && header.ecn.is_ect();
-        let price_header = if self.settings.hosts.is_empty() { None } else { price_header(self.pool.packet_mut(slot)) };
+        let price_header = if self.settings.hosts.is_empty() { None } else { price_header(self.pool.packet(slot)) };
         if let Some(at) = price_header {
             flags |= Flags::SIGNALS;
-            self.network.set_signals(slot, read_signals(&self.pool.packet_mut(slot)[at..]));
+            self.network.set_signals(slot, read_signals(&self.pool.packet(slot)[at..]));
         }
-        self.received[slot as usize] = Received { kind: header.kind, ecn: header.ecn, resets_ecn, price_header };
-        let data = Packet::data(header.flow, 0, bytes as u32);
-        let ecn = if resets_ecn { Ecn::NotEct } else { header.ecn };
+        let Header { kind, ecn, flow, .. } = header;
+        self.received[slot as usize] = Received { kind, ecn, flow, resets_ecn, price_header, joinable };
+        let data = Packet::data(flow, 0, bytes as u32);
+        let ecn = if resets_ecn { Ecn::NotEct } else { ecn };
         let head = Head::new(header.dscp, host.class).with(flags).with_ecn(ecn);
         let packet = data.with_head(head).with_options(slot);
-        self.network.enter(self.clock.now(), end, host.route, packet);
-        Ok(true)
-    }
-
-    /// Reads and drops one packet at `end`, because the pool is full. Returns false if there is none.
-    fn discard_one(&mut self, end: End) -> Result<bool> {
-        let read = self.tuns[end as usize].read(&mut [0; 1])?.is_some();
-        let counts = self.audit.counts_mut(end);
-        counts.received += u64::from(read);
-        counts.no_memory += u64::from(read);
-        Ok(read)
+        self.network.enter(now, end, host.route, packet);
     }
 
     /// Writes the packets that have left the network, and frees those that it has dropped or lost.
     fn release(&mut self) -> Result<()> {
-        while let Some(Exit { due, end, packet }) = self.network.exits.pop_front() {
-            let slot = packet.options();
-            let received = self.received[slot as usize];
-            let bytes = self.pool.packet_mut(slot);
-            let ecn = if received.resets_ecn && packet.ecn() != Ecn::Ce { received.ecn } else { packet.ecn() };
-            if ecn != received.ecn {
-                write_ecn(bytes, received.kind, ecn);
+        while !self.network.exits.is_empty() {
+            let together = self.network.exits.len().min(MOST_TOGETHER);
+            for _ in 0..together {
+                if let Some(exit) = self.network.exits.pop_front() {
+                    self.prepare(exit, together > 1);
+                }
             }
-            if let Some(at) = received.price_header {
-                write_signals(bytes, at, &self.network.signals(slot));
-            }
-            if !self.network.has_ended() {
-                self.audit.record_release(self.clock.now().since(due));
-            }
-            if self.tuns[end as usize].write(bytes)? {
-                self.audit.record_sent(end, received.ecn, ecn);
-            } else {
-                self.audit.counts_mut(end).refused += 1;
-            }
-            self.pool.free(slot);
+            self.write_groups()?;
         }
         for packet in self.network.lost.drain(..) {
             self.pool.free(packet.options());
+        }
+        Ok(())
+    }
+
+    /// Gives a packet that leaves its fields, and adds it to a group of the same flow if it may be one of several.
+    fn prepare(&mut self, Exit { due, end, packet }: Exit, several: bool) {
+        let slot = packet.options();
+        let received = self.received[slot as usize];
+        let bytes = self.pool.packet_mut(slot);
+        let ecn = if received.resets_ecn && packet.ecn() != Ecn::Ce { received.ecn } else { packet.ecn() };
+        if ecn != received.ecn {
+            write_ecn(bytes, received.kind, ecn);
+        }
+        if let Some(at) = received.price_header {
+            write_signals(bytes, at, &self.network.signals(slot));
+        }
+        let joinable = several && received.joinable;
+        // Only the last group of a flow: packets of a flow stay in order.
+        let same = |(_, other): &(usize, &Outgoing)| other.end == end && other.flow == received.flow;
+        let last = if several { self.groups.iter().enumerate().rev().find(same).map(|(g, _)| g) } else { None };
+        let joined = last.filter(|&g| {
+            let Outgoing { first, group, .. } = &mut self.groups[g];
+            joinable && group.add(self.pool.packet(*first), self.pool.packet(slot))
+        });
+        let group = joined.unwrap_or_else(|| {
+            let group = Group::new(self.pool.packet(slot), joinable);
+            self.groups.push(Outgoing { end, flow: received.flow, first: slot, group });
+            self.groups.len() - 1
+        });
+        self.leaving.push(Leaving { group, slot, due, ecn });
+    }
+
+    /// Writes each group, and frees its packets.
+    fn write_groups(&mut self) -> Result<()> {
+        for (g, Outgoing { end, first, group, .. }) in self.groups.iter().enumerate() {
+            let (header, skipped) = group.join(self.pool.packet_mut(*first));
+            let members = || self.leaving.iter().filter(|leaving| leaving.group == g);
+            let others = members().skip(1).map(|leaving| IoSlice::new(&self.pool.packet(leaving.slot)[skipped..]));
+            let mut pieces = ArrayVec::<_, { MOST_TOGETHER + 1 }>::new();
+            pieces.push(IoSlice::new(&header));
+            pieces.push(IoSlice::new(self.pool.packet(*first)));
+            pieces.extend(others);
+            if !self.network.has_ended() {
+                let now = self.clock.now();
+                members().for_each(|leaving| self.audit.record_release(now.since(leaving.due)));
+            }
+            let taken = self.tuns[*end as usize].write(&pieces)?;
+            for leaving in members() {
+                if taken {
+                    self.audit.record_sent(*end, self.received[leaving.slot as usize].ecn, leaving.ecn);
+                } else {
+                    self.audit.counts_mut(*end).refused += 1;
+                }
+            }
+        }
+        self.groups.clear();
+        for leaving in self.leaving.drain(..) {
+            self.pool.free(leaving.slot);
         }
         Ok(())
     }

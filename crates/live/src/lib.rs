@@ -3,6 +3,7 @@
 //!
 //! This is the only crate that reads a clock or a device. The modules that need neither are testable on their own:
 //! - [`header`] reads the fields of a packet and writes its ECN field.
+//! - [`offload`] cuts packets of up to 64 KB into segments, and [`coalescing`] puts them together again.
 //! - [`paced_packet`] reads and writes the fields of packets of rate-based flows.
 //! - [`packet_pool`] stores the bytes of packets.
 //! - [`network`] computes what happens to a packet, with time as an argument.
@@ -15,10 +16,12 @@
 
 pub mod audit;
 pub mod clock;
+pub mod coalescing;
 pub mod event_loop;
 pub mod header;
 pub mod namespace;
 pub mod network;
+pub mod offload;
 pub mod paced_flows;
 pub mod paced_packet;
 pub mod packet_pool;

@@ -47,6 +47,12 @@ impl PacketPool {
     }
 
     /// The packet in `slot`.
+    pub fn packet(&self, slot: u32) -> &[u8] {
+        let at = slot as usize % CHUNK * self.slot_bytes;
+        &self.chunks[slot as usize / CHUNK][at..at + self.lengths[slot as usize] as usize]
+    }
+
+    /// The packet in `slot`, to be changed.
     pub fn packet_mut(&mut self, slot: u32) -> &mut [u8] {
         let at = slot as usize % CHUNK * self.slot_bytes;
         let length = self.lengths[slot as usize] as usize;

@@ -27,8 +27,6 @@ pub enum Processor {
     Only,
     /// Any thread of the machine, but neither senders nor receivers.
     Shared,
-    /// No other thread: the processor is isolated.
-    Isolated,
 }
 
 /// The time that a thread may still be awake.
@@ -36,8 +34,8 @@ pub enum Processor {
 pub struct Polling {
     /// The longest time before a packet is due in which the thread polls.
     longest: Dur,
-    /// Time awake that is allowed for a time asleep; `None` if the thread need not rest.
-    awake_per_rest: Option<u64>,
+    /// Time awake that is allowed for a time asleep.
+    awake_per_rest: u64,
     /// What was left when the thread last woke up.
     left: Dur,
     /// When the thread last woke up.
@@ -50,15 +48,14 @@ impl Polling {
     /// [`DEFAULT_LONGEST_POLL`]; else it would have to rest instead, at times that it cannot choose.
     pub fn new(longest: Dur, packet_time: Option<Dur>, processor: Processor) -> Polling {
         let longest = match packet_time {
-            Some(time) if processor != Processor::Isolated => longest.min(Dur(time.0 / 2).max(DEFAULT_LONGEST_POLL)),
-            _ => longest,
+            Some(time) => longest.min(Dur(time.0 / 2).max(DEFAULT_LONGEST_POLL)),
+            None => longest,
         };
         let awake_per_rest = match processor {
-            Processor::Only => Some(AWAKE_PER_REST_ALONE),
-            Processor::Shared => Some(AWAKE_PER_REST),
-            Processor::Isolated => None,
+            Processor::Only => AWAKE_PER_REST_ALONE,
+            Processor::Shared => AWAKE_PER_REST,
         };
-        let left = Dur(REST.0 * awake_per_rest.unwrap_or(0));
+        let left = Dur(REST.0 * awake_per_rest);
         Polling { longest, awake_per_rest, left, awake_since: Time::ZERO }
     }
 
@@ -69,16 +66,14 @@ impl Polling {
 
     /// Must the thread sleep at `now`, for [`REST`], whatever there is to do?
     pub fn must_rest(&self, now: Time) -> bool {
-        self.awake_per_rest.is_some() && now.since(self.awake_since) >= self.left
+        now.since(self.awake_since) >= self.left
     }
 
     /// The thread has slept from `start` to `end`.
     pub fn slept(&mut self, start: Time, end: Time) {
-        if let Some(ratio) = self.awake_per_rest {
-            let spent = start.since(self.awake_since) + SWITCH;
-            let earned = end.since(start + SWITCH).0.saturating_mul(ratio);
-            self.left = Dur(self.left.0.saturating_add(earned).saturating_sub(spent.0)).min(MOST_AWAKE);
-        }
+        let spent = start.since(self.awake_since) + SWITCH;
+        let earned = end.since(start + SWITCH).0.saturating_mul(self.awake_per_rest);
+        self.left = Dur(self.left.0.saturating_add(earned).saturating_sub(spent.0)).min(MOST_AWAKE);
         self.awake_since = end;
     }
 }
@@ -118,21 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_alone_on_its_processor_never_has_to_rest() {
-        let polling = Polling::new(DEFAULT_LONGEST_POLL, None, Processor::Isolated);
-        assert!(!polling.must_rest(Time::NEVER));
-    }
-
-    #[test]
     fn polling_starts_at_most_so_long_before_a_packet_is_due() {
         let now = Time(1_000_000);
-        let sleep = |packet_time: Option<Dur>, processor, due| {
-            Polling::new(Dur(100_000), packet_time, processor).sleep(now, now + due)
+        let sleep = |packet_time: Option<Dur>, due| {
+            Polling::new(Dur(100_000), packet_time, Processor::Shared).sleep(now, now + due)
         };
-        assert_eq!(sleep(None, Processor::Shared, Dur(160_000)), Some(Dur(60_000)));
-        assert_eq!(sleep(None, Processor::Shared, Dur(110_000)), None, "too short to be worth it");
-        assert_eq!(sleep(Some(Dur(120_000)), Processor::Shared, Dur(110_000)), Some(Dur(50_000)));
-        assert_eq!(sleep(Some(Dur(20_000)), Processor::Shared, Dur(110_000)), Some(Dur(70_000)));
-        assert_eq!(sleep(Some(Dur(20_000)), Processor::Isolated, Dur(110_000)), None);
+        assert_eq!(sleep(None, Dur(160_000)), Some(Dur(60_000)));
+        assert_eq!(sleep(None, Dur(110_000)), None, "too short to be worth it");
+        assert_eq!(sleep(Some(Dur(120_000)), Dur(110_000)), Some(Dur(50_000)));
+        assert_eq!(sleep(Some(Dur(20_000)), Dur(110_000)), Some(Dur(70_000)));
     }
 }

@@ -181,6 +181,7 @@ fn audit(py: Python<'_>, a: Audit) -> PyResult<Bound<'_, PyDict>> {
     for (name, q) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999)] {
         error.set_item(name, a.quantile(q))?;
     }
+    error.set_item("mean", a.mean())?;
     error.set_item("max", a.largest())?;
     error.set_item("packets", a.releases())?;
     error.set_item("histogram", a.histogram())?;

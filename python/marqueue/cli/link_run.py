@@ -164,6 +164,8 @@ def _print(result: Result, ended: LinkOutcome, wanted: Display) -> None:
     assert result.provenance.live
     errors.print(table(result))
     say(f"Link: {audit_summary(ended.raw['audit'])}")
+    for each in result.provenance.live["remarks"]:
+        say(f"Warning: {each}")
     for each in result.provenance.live["invalid_reasons"]:
         say(f"Error: invalid: {each}")
     if wanted.report:

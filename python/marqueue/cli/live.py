@@ -90,6 +90,8 @@ def live(
     for number, audit in enumerate((result.provenance.live or {}).get("audits", ())):
         if again := audit["retries"]:
             say(f"Replication {number} was run again {_times(again)}: the machine had not kept up.")
+    for each in (result.provenance.live or {}).get("remarks", ()):
+        say(f"Warning: {each}")
     invalid_reasons = (result.provenance.live or {}).get("invalid_reasons", [])
     for each in invalid_reasons:
         say(f"Error: invalid: {each}")

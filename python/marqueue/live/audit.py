@@ -1,8 +1,9 @@
 """Checks that the live network had the rates and delays of the scenario.
 
-A result is invalid if the link released packets half a packet time late or more: it then delivers
-bursts, to which TCP and AQM react. It is also invalid if ECN marks or packets were lost outside the
-queues of the scenario.
+If the link releases packets half a packet time late or more, it delivers bursts, to which TCP and
+AQM react. What they can have changed is weighed (:mod:`marqueue.live.lateness`); if it is not small
+or cannot be told, the result is invalid. It is also invalid if ECN marks or packets were lost
+outside the queues of the scenario.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from marqueue.live.lateness import Effect
+
 MAX_RELEASE_ERROR = 0.5
-"""The highest 99th percentile of the release error of a valid result, in packet times."""
+"""The highest 99th percentile of the release error that is not weighed, in packet times."""
 
 
 def invalid_reasons(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
@@ -44,19 +47,36 @@ def _paced_late(paced: Mapping[str, Any] | None) -> list[str]:
     ]
 
 
+def remarks(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    """What readers of a valid result must know, a sentence each: by how much lateness can have
+    changed it."""
+    late, effect = _lateness(audit, packet_time), Effect.of(audit)
+    if late is None or effect is None or not effect.is_small:
+        return []
+    return [f"{late} {effect.in_words()}"]
+
+
 def _late(audit: Mapping[str, Any], packet_time: float | None) -> list[str]:
+    late, effect = _lateness(audit, packet_time), Effect.of(audit)
+    if late is None or (effect is not None and effect.is_small):
+        return []
+    return [late if effect is None else f"{late} {effect.in_words()}"]
+
+
+def _lateness(audit: Mapping[str, Any], packet_time: float | None) -> str | None:
+    """How late packets left, a sentence; None if they were in time."""
     error = audit["release_error"]
     if (
         packet_time is None
         or not error["packets"]
         or error["p99"] <= MAX_RELEASE_ERROR * packet_time
     ):
-        return []
-    return [
+        return None
+    return (
         f"The 99th percentile of the release error is {error['p99'] * 1e6:.1f} us, expected at "
         f"most half a packet time ({MAX_RELEASE_ERROR * packet_time * 1e6:.1f} us): the machine "
         f"did not keep up{_who_was_it(audit)}."
-    ]
+    )
 
 
 def _who_was_it(audit: Mapping[str, Any]) -> str:
@@ -86,7 +106,8 @@ def _lost(audit: Mapping[str, Any]) -> list[str]:
         if counts.get("tun_drops"):
             out.append(
                 f"{counts['tun_drops']} packets were lost before the link, in the TUN device of "
-                f"the {end} end: they arrived faster than the link read them."
+                f"the {end} end: they arrived faster than the link read them. Those that the link "
+                "was to cut into segments count as one."
             )
         if counts.get("backlog_drops"):
             out.append(

@@ -50,7 +50,7 @@ def configure(plan: Mapping[str, Any], near: str, far: str, hosts: Sequence[Host
             # Without a link-local address the device sends no router solicitations.
             f"link set {DEVICE} addrgenmode none",
             # After it: a device whose packets are shorter than IPv6's least MTU has no such mode.
-            f"link set {DEVICE} mtu {mtu} txqueuelen 10000",
+            f"link set {DEVICE} mtu {mtu} txqueuelen {requirements.DEVICE_QUEUE}",
             f"link set {DEVICE} up",
             *(f"addr add {own}/{prefix} dev {DEVICE}" for own in mine),
             *routes,

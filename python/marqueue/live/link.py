@@ -70,6 +70,7 @@ def run_behind(
     class in Python that manages a queue breaks off; the command is ended then.
     """
     requirements.require()
+    device = f"mtu {mtu} txqueuelen {requirements.DEVICE_QUEUE}"
     with namespaces("inside") as [namespace]:
         here = f"{DEVICE}{os.getpid()}"
         with setup_lock():
@@ -89,14 +90,12 @@ def run_behind(
             except OSError as error:
                 raise RunError(f"{error.strerror or error}") from None
             outer, inner = unused_pair()
-            requirements.batch(
-                None, f"addr add {outer} dev {here}", f"link set {here} mtu {mtu} up"
-            )
+            requirements.batch(None, f"addr add {outer} dev {here}", f"link set {here} {device} up")
             steer(None, here)
         requirements.batch(
             namespace,
             f"addr add {inner} dev {INSIDE}",
-            f"link set {INSIDE} mtu {mtu} up",
+            f"link set {INSIDE} {device} up",
             f"route add default via {outer.ip}",
         )
         steer(namespace, INSIDE)

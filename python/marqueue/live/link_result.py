@@ -12,7 +12,8 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from marqueue.live.audit import invalid_reasons
+from marqueue.live.audit import invalid_reasons, remarks
+from marqueue.live.lateness import least_round_trip
 from marqueue.live.link import LinkOutcome
 from marqueue.live.machine import Timers
 from marqueue.live.recording import Recording
@@ -52,12 +53,18 @@ def link_measurements(
     """
     raw = ended.raw
     lasted = max(round(raw["ended"] * 1e9), 1)
-    audit = {**raw["audit"], "packet_time": ended.packet_time, "duration": raw["ended"]}
+    audit = {
+        **raw["audit"],
+        "packet_time": ended.packet_time,
+        "round_trip": least_round_trip(plan),
+        "duration": raw["ended"],
+    }
     live = {
         "command": list(command),
         "timers": asdict(timers),
         "audits": [audit],
         "invalid_reasons": invalid_reasons(audit, ended.packet_time),
+        "remarks": remarks(audit, ended.packet_time),
     }
     whole = _until(scenario, lasted)
     began = datetime.now(UTC).timestamp() - raw["ended"]
@@ -103,6 +110,7 @@ def as_dict(result: Result) -> dict[str, Any]:
     return {
         "valid": not result.provenance.live["invalid_reasons"],
         "invalid_reasons": result.provenance.live["invalid_reasons"],
+        "remarks": result.provenance.live["remarks"],
         "command": result.provenance.live["command"],
         "seconds": audit["duration"],
         "links": [_link(result, name) for name in result.links],

@@ -83,7 +83,7 @@ class Timers:
         priority = "" if self.realtime else ", without real-time priority"
         return (
             f"timers here are {self.p50 * 1e6:.0f} us late at the median and "
-            f"{self.p99 * 1e6:.0f} us at the 99th percentile{priority}: results are valid up to "
+            f"{self.p99 * 1e6:.0f} us at the 99th percentile{priority}: packets are in time up to "
             f"about {_two_digits(self.highest_rate / 1e6)} Mbit/s, if it stays so."
         )
 

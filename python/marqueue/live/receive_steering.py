@@ -38,7 +38,7 @@ def steer(namespace: str | None, device: str) -> bool:
 def mask(cpus: Iterable[int]) -> str:
     """The mask of these processors as sysfs takes it: hexadecimal, with a comma between groups."""
     bits = sum(1 << cpu for cpu in cpus)
-    groups = []
+    groups: list[int] = []
     while bits or not groups:
         groups.append(bits % (1 << GROUP))
         bits >>= GROUP

@@ -38,6 +38,9 @@ PACKAGES = {
 }
 PATIENCE = 20.0
 """Timeout of setup commands, s."""
+DEVICE_QUEUE = 10_000
+"""Packets that wait at most in a TUN device until the link reads them. The link reads them at once,
+unless the machine does not keep up, and then none should be lost."""
 FILES = 48
 """File descriptors needed by a link, including those of setup commands."""
 

@@ -21,11 +21,12 @@ import numpy as np
 import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import kernel, requirements
-from marqueue.live.audit import invalid_reasons
+from marqueue.live.audit import invalid_reasons, remarks
 from marqueue.live.endpoint_programs import FlowRecord, endpoints
 from marqueue.live.endpoints import DEVICE, configure
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_by_number, hosts_of
 from marqueue.live.iperf import run_receivers, run_senders
+from marqueue.live.lateness import least_round_trip
 from marqueue.live.machine import Timers, watched
 from marqueue.live.namespaces import namespaces
 from marqueue.live.paced import PacedSenders
@@ -106,11 +107,14 @@ def run_live(
         "ipv6": ipv6,
         "timers": None if timers is None else asdict(timers),
         "audits": audits,
-        "invalid_reasons": [
-            f"Replication {r}: {each}" if len(audits) > 1 else each
-            for r, audit in enumerate(audits)
-            for each in invalid_reasons(audit, audit["packet_time"])
-        ],
+        **{
+            name: [
+                f"Replication {r}: {each}" if len(audits) > 1 else each
+                for r, audit in enumerate(audits)
+                for each in told(audit, audit["packet_time"])
+            ]
+            for name, told in (("invalid_reasons", invalid_reasons), ("remarks", remarks))
+        },
     }
     spent = time.perf_counter() - started
     circumstances = here(started_at, spent, sum(audit["cpu"] for audit in audits), 0)
@@ -152,7 +156,11 @@ def _replication(
                 seen, late = programs.end()
                 paced_seen, traces, paced_late = senders.end()
             raw = link.finish()
-        raw["audit"] |= {"packet_time": link.packet_time, "duration": float(edges[-1])}
+        raw["audit"] |= {
+            "packet_time": link.packet_time,
+            "round_trip": least_round_trip(plan),
+            "duration": float(edges[-1]),
+        }
         raw["audit"] |= taken
         for end, name in (("near", near), ("far", far)):
             raw["audit"][end] |= counters(name, DEVICE)

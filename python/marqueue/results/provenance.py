@@ -87,7 +87,8 @@ class Provenance:
     live: dict[str, Any] | None = None
     """If packets were real: the window ``law`` that replaced those of the scenario, or the
     ``command`` that sent them; the ``audits`` of the replications (docs/live.md); and the
-    ``invalid_reasons`` that make the result invalid. Such a result is not reproducible."""
+    ``invalid_reasons`` that make the result invalid, or ``remarks`` on a valid one. Such a result
+    is not reproducible."""
 
     @property
     def command(self) -> list[str] | None:
@@ -102,13 +103,16 @@ class Provenance:
             return None
         if self.live["invalid_reasons"]:
             return " ".join(["Invalid:", *self.live["invalid_reasons"]])
+        # Results of earlier versions have no remarks.
+        remarks = self.live.get("remarks", [])
         if self.command:
-            return f"Measured with the real packets of a command: {shlex.join(self.command)}"
+            told = f"Measured with the real packets of a command: {shlex.join(self.command)}"
+            return " ".join([told + "." * bool(remarks), *remarks])
         worst = max(audit["release_error"]["p99"] for audit in self.live["audits"])
         return (
             "Measured with real packets. TCP senders have Linux's settings, except for law, ECN, "
             "timestamps, SACK, segment and initial window. Release error of the link: "
-            f"99% within {worst * 1e6:.1f} us."
+            f"99% within {worst * 1e6:.1f} us." + "".join(f" {each}" for each in remarks)
         )
 
     @property
