@@ -205,6 +205,11 @@ QEMU_SECONDS ?= 4
 test-qemu: $(EXTENSION) $(INSTALLED) ## Try qdiscs in BPF in a kernel that takes them, in a virtual machine (qemu; QEMU_SECONDS=4)
 	$(if $(KERNEL),cargo build --quiet --locked -p marqueue-bpf --features kernel --example attach)
 	-$(BIN)/python tests/qemu/machine.py
+	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest tests/qemu/test_qdisc.py
+
+test-qemu-full: $(EXTENSION) $(INSTALLED) ## The same, attach and detach killed at each step, and two machines beside each other (10 minutes)
+	$(if $(KERNEL),cargo build --quiet --locked -p marqueue-bpf --features kernel --example attach)
+	-$(BIN)/python tests/qemu/machine.py
 	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest -n auto --dist loadfile tests/qemu
 
 # One process, because it forks.
@@ -212,7 +217,7 @@ test-faults: $(EXTENSION) $(INSTALLED) ## Kill runs, damage files and fill disks
 	$(BIN)/pytest tests/faults
 
 faults: $(EXTENSION) $(INSTALLED) ## The same 200 times each (an hour or two)
-	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults --durations=0
+	MARQUEUE_FAULT_TRIALS=200 $(BIN)/pytest tests/faults tests/python/test_attach_killed.py --durations=0
 
 # Programs that a machine with Rust, Python and a C compiler need not have. The tests that use them are skipped then.
 HIDDEN := tshark clang ns iperf3 nft
