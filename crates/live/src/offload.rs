@@ -255,7 +255,7 @@ pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
 }
 
-/// The sum of the words of `bytes`, not folded; an odd byte is the upper half of a word (RFC 1071).
+/// The sum of the words of `bytes`, not folded; an odd byte is the upper half of a word (RFC 9293, section 3.1).
 pub(crate) fn sum_of(bytes: &[u8]) -> u64 {
     let mut fours = bytes.chunks_exact(4);
     // Words of four bytes: folding makes the same of them, with half the additions.
