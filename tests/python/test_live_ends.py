@@ -219,6 +219,7 @@ def test_a_replication_that_is_invalid_is_run_again(marqueue, small_file):
     changes = (
         "topology.bottleneck.rate=100 Gbit/s",
         "topology.bottleneck.delay=1 us",
+        "topology.access.delay=1 us",
         "topology.rtts=['4 us']",
         "duration=2 s",
         "transport.default.preset=linux",

@@ -348,7 +348,8 @@ impl EventLoop {
         if let Some(at) = received.price_header {
             write_signals(bytes, at, &self.network.signals(slot));
         }
-        let joinable = several && received.joinable;
+        // Linux counts joined packets with CE as one: in what the audit reads, and for AccECN.
+        let joinable = several && received.joinable && ecn != Ecn::Ce;
         // Only the last group of a flow: packets of a flow stay in order.
         let same = |(_, other): &(usize, &Outgoing)| other.end == end && other.flow == received.flow;
         let last = if several { self.groups.iter().enumerate().rev().find(same).map(|(g, _)| g) } else { None };
