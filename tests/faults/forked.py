@@ -131,7 +131,8 @@ class Child:
         _, status = os.waitpid(self.pid, 0)
         said = self.log.read_text(errors="replace") if self.log.exists() else ""
         counted = self.log.with_suffix(".count")
-        operations = int(counted.read_text()) if counted.exists() else 0
+        # Empty if the child was killed before it had written the number.
+        operations = int(counted.read_text() or 0) if counted.exists() else 0
         for each in (self.log, counted):
             each.unlink(missing_ok=True)
         assert "Traceback" not in said, said
