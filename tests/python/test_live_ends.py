@@ -120,12 +120,15 @@ def test_too_few_files_are_refused_and_leave_nothing(files, tmp_path):
 
 @needs_links
 def test_packets_that_came_faster_than_they_were_read_make_it_invalid(tmp_path):
-    """The link is stopped while more packets come than its device holds."""
+    """The link is stopped while more packets come than its device holds.
+
+    A connection that is refused came last through the device: all packets before it were read.
+    """
     script = (
         "import os, socket; s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print('on');"
         "to = (os.environ['MARQUEUE_OUTSIDE'], 9);"
         "input(); [s.sendto(bytes(100), to) for _ in range(15_000)];"
-        "print('sent'); input()"
+        "print('sent'); input(); socket.socket().connect_ex(to)"
     )
     command = ["--", sys.executable, "-u", "-c", script]
     pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.PIPE}
