@@ -20,6 +20,7 @@ from marqueue.scenario import compile, load
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 ONCE = TARGET / "release" / "once"
+REHEARSE = TARGET / "release" / "rehearse"
 FLOOR = TARGET / "release" / "examples" / "floor"
 FAST = ROOT / "target" / "fast" / "release" / "once"
 """``once`` built by a profile, as `make fast` builds the extension."""
@@ -45,6 +46,20 @@ class Run:
     """Of the result."""
     cpu: float
     """User time of the process."""
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """What a run of ``rehearse`` tells: the parts of a run took turns on one thread; times in s."""
+
+    parts: int
+    work: list[float]
+    """What each part took."""
+    meetings: int
+    wall: float
+    """What the run would take on processors that do not slow each other down."""
+    digest: str
+    """Of the result."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,17 @@ def run_plan(plan: Mapping[str, object], seed: int, program: Path, threads: int 
             raise RuntimeError(f"once ended with {process.returncode}")
         out.seek(0)
         return Run(**json.load(out), cpu=usage.ru_utime)
+
+
+def rehearse(
+    plan: Mapping[str, object], seed: int, threads: int, meeting: float = 0.0
+) -> Rehearsal:
+    """A run whose parts take turns. A thread needs ``meeting`` ns to see what another has handed
+    over."""
+    command = [str(REHEARSE), str(seed), str(threads), str(round(meeting))]
+    given = json.dumps(plan)
+    told = subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE, text=True)
+    return Rehearsal(**json.loads(told.stdout))
 
 
 def floor(flows: int, classes: int, packets: int) -> Floor:

@@ -3,12 +3,21 @@
     python -m benches.threads [--rounds N] [--threads N ...]
 
 The dumbbells of benches/peers and benches/scale, and a parking lot with three bottlenecks. The
-compared figure is the wall time of the run; the result must be the same. Measurements and table go
-to docs/performance.
+compared figure is the wall time of the run; the result must be the same.
+
+Two figures tell what the machine has to do with it. As many runs of one thread are started beside
+each other, which share nothing: processors that are threads of one core, or that a host shares out,
+slow each other down. And the parts of a run take turns on one thread (``marqueue_sim::rehearse``),
+for up to 16 parts: with what each part took at each meeting, and with the time that two threads need
+to meet, which is measured first, follows what the run would take on processors that do not slow each
+other down. Measurements and tables go to docs/performance.
 """
 
 import argparse
+import json
 import os
+import subprocess
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -62,7 +71,27 @@ classes = ["hop 1", "hop 2", "hop 3"]
 count = 900
 """
 
-HEAD = ("plan", "threads", "wall, s", "least", "most", "times one thread's speed")
+LITTLE_TO_DO = """
+name = "Little to do"
+duration = "300 s"
+replications = 1
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "10 Mbit/s", delay = "1 ms", buffer = "10 packets", aqm = "droptail" }
+rtts = ["4 ms"]
+
+[[traffic]]
+kind = "cbr"
+rate = "8 Mbit/s"
+packet = "1000 B"
+"""
+"""Threads that do little more than meet: a packet at each meeting."""
+
+HEAD = ("plan", "threads", "wall, s", "least", "most", "times one thread's speed", "as many runs")
+PARTS = (2, 4, 8, 16)
+"""Threads of the forecast."""
+FORECAST = ("plan", *(f"{parts} threads" for parts in PARTS))
 
 
 @dataclass(frozen=True)
@@ -74,11 +103,51 @@ class Row:
     walls: list[float]
     speedup: float
     """Median over rounds of the wall time on one thread over this one."""
+    beside: float
+    """Median over rounds of the throughput of as many runs of one thread beside each other, over
+    that of one alone."""
 
     def cells(self) -> list[str]:
         """The row of the table."""
         times = [f"{of(self.walls):.3f}" for of in (median, min, max)]
-        return [self.name, str(self.threads), *times, f"{self.speedup:.2f}"]
+        speeds = [f"{self.speedup:.2f}", f"{self.beside:.2f}"]
+        return [self.name, str(self.threads), *times, *speeds]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a plan would gain on so many processors that do not slow each other down."""
+
+    name: str
+    threads: int
+    """At most."""
+    parts: int
+    meetings: int
+    share: float
+    """The largest part's share of the work."""
+    work: float
+    """Median over rounds of the work of all parts over that of one thread."""
+    speedup: float
+    """Median over rounds."""
+
+    def cell(self) -> str:
+        """A cell of the table."""
+        return f"{self.speedup:.2f} ({self.parts} parts, {self.share:.0%} in one)"
+
+
+def beside(plan: Mapping[str, object], runs: int) -> float:
+    """The mean wall time of so many runs of one thread that start together, s."""
+    with tempfile.NamedTemporaryFile("w+") as file:
+        json.dump(plan, file)
+        file.flush()
+        started = []
+        for _ in range(runs):
+            with open(file.name) as given:
+                command = [str(here.ONCE), "1"]
+                started.append(
+                    subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, text=True)
+                )
+        return sum(json.loads(each.communicate()[0])["wall"] for each in started) / runs
 
 
 def measure(
@@ -86,19 +155,56 @@ def measure(
 ) -> list[Row]:
     """The rows of one plan."""
     walls: dict[int, list[float]] = {each: [] for each in threads}
+    others: dict[int, list[float]] = {each: [] for each in threads}
     digests = set()
     for _ in range(rounds):
         for each in threads:
             run = here.run_plan(plan, 1, here.ONCE, each)
             walls[each].append(run.wall)
+            others[each].append(beside(plan, each))
             digests.add(run.digest)
     if len(digests) > 1:
         raise RuntimeError(f"{name}: the result depends on the number of threads")
-    alone = walls[threads[0]]
     return [
-        Row(name, each, of, median(a / b for a, b in zip(alone, of, strict=True)))
+        Row(name, each, of, ratio(walls[threads[0]], of), each * ratio(others[1], others[each]))
         for each, of in walls.items()
     ]
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
+    """The median of ratios."""
+    return median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def meeting(rounds: int) -> float:
+    """The time that two threads need to meet, ns: the median of runs with nothing else to do."""
+    plan = compile(from_toml(LITTLE_TO_DO))
+    alone = [here.rehearse(plan, 1, 2) for _ in range(rounds)]
+    together = [here.run_plan(plan, 1, here.ONCE, 2).wall for _ in range(rounds)]
+    spent = median(max(run.work) for run in alone)
+    return max(0.0, median(together) - spent) / alone[0].meetings * 1e9
+
+
+def forecast(
+    name: str, plan: Mapping[str, object], parts: int, rounds: int, meeting: float
+) -> Forecast:
+    """What so many threads would gain."""
+    pairs = [
+        (here.run_plan(plan, 1, here.ONCE), here.rehearse(plan, 1, parts, meeting))
+        for _ in range(rounds)
+    ]
+    if any(alone.digest != run.digest for alone, run in pairs):
+        raise RuntimeError(f"{name}: the result depends on the number of parts")
+    _, last = pairs[-1]
+    return Forecast(
+        name,
+        parts,
+        len(last.work),
+        last.meetings,
+        median(max(run.work) / sum(run.work) for _, run in pairs),
+        median(sum(run.work) / alone.wall for alone, run in pairs),
+        median(alone.wall / run.wall for alone, run in pairs),
+    )
 
 
 def main() -> None:
@@ -111,11 +217,26 @@ def main() -> None:
     plans = {name: compile(of.scenario()) for name, of in SPEED.items()}
     plans["100,000 flows"] = compile(case(100_000).scenario())
     plans["parking lot, 3 bottlenecks"] = compile(from_toml(PARKING_LOT))
-    rows = []
+    rows, forecasts = [], []
+    needed = meeting(arguments.rounds)
+    print(f"two threads meet in {needed:.0f} ns", flush=True)
     for name, plan in plans.items():
         rows += measure(name, plan, arguments.threads, arguments.rounds)
         print(*rows[-1].cells(), sep="; ", flush=True)
+        for parts in PARTS:
+            forecasts.append(forecast(name, plan, parts, arguments.rounds, needed))
+            print(name, forecasts[-1].cell(), sep="; ", flush=True)
     record("threads", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows]))
+    record(
+        "threads-forecast",
+        {"meeting_ns": needed, "rows": [asdict(each) for each in forecasts]},
+        table(
+            FORECAST,
+            [
+                [name, *(each.cell() for each in forecasts if each.name == name)] for name in plans
+            ],
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ pub use catalogue::catalogue;
 pub use digest::digest;
 pub use engine::{Engine, Progress};
 pub use estimate::estimated_bytes;
-pub use parallel::{run_on, threads_for, threads_that_pay};
+pub use parallel::{rehearse, run_on, threads_for, threads_that_pay, Rehearsal};
 pub use partition::OneThread;
 pub use plan_check::check_links;
 pub use run::{build_resource, check, run, run_with, Control, Run, RunError};

@@ -7,19 +7,38 @@ use marqueue_core::{Dur, Time};
 
 #[cfg(loom)]
 use loom::sync::{
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
     Mutex, MutexGuard,
 };
 use std::sync::PoisonError;
 #[cfg(not(loom))]
 use std::sync::{
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
     Mutex, MutexGuard,
 };
 
-/// Batches between two parts.
-#[derive(Debug, Default)]
+/// What one part hands over to another.
+pub trait Handover: Default {
+    /// Is there nothing in it?
+    fn is_empty(&self) -> bool;
+}
+
+/// What one thread writes and others read, alone in what processors pass to each other (two cache lines: some fetch the
+/// next one along).
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+/// Batches from one part to another.
+#[derive(Debug)]
 struct Mailbox<Batch> {
+    /// Is there anything in it? Set before the sender's clock, and read after it.
+    is_full: AtomicBool,
+    batches: Mutex<Batches<Batch>>,
+}
+
+#[derive(Debug)]
+struct Batches<Batch> {
     full: Vec<Batch>,
     /// Batches to be filled again: their memory is not given back and asked for again each time.
     empty: Vec<Batch>,
@@ -29,21 +48,21 @@ struct Mailbox<Batch> {
 #[derive(Debug)]
 pub struct Mailboxes<Batch> {
     /// For each part, the time before which it has processed all events and handed over all that follows from them, ns.
-    clocks: Vec<AtomicU64>,
+    clocks: Vec<Apart<AtomicU64>>,
     /// What was handed over and not accepted, by `from * parts + to`, in the order in which it was sent.
-    boxes: Vec<Mutex<Mailbox<Batch>>>,
+    boxes: Vec<Apart<Mailbox<Batch>>>,
     /// The shortest time in which anything gets from one part to another, by `from * parts + to`; `None` if nothing does.
     lookahead: Vec<Option<Dur>>,
     /// The longest of these.
     longest: Dur,
 }
 
-impl<Batch: Default> Mailboxes<Batch> {
+impl<Batch: Handover> Mailboxes<Batch> {
     /// Empty boxes between so many parts, all of which are at the beginning.
     pub fn new(parts: usize, lookahead: Vec<Option<Dur>>) -> Mailboxes<Batch> {
         Mailboxes {
-            clocks: (0..parts).map(|_| AtomicU64::new(0)).collect(),
-            boxes: (0..parts * parts).map(|_| Mutex::new(Mailbox::default())).collect(),
+            clocks: (0..parts).map(|_| Apart(AtomicU64::new(0))).collect(),
+            boxes: (0..parts * parts).map(|_| Apart(Mailbox::new())).collect(),
             longest: lookahead.iter().flatten().copied().max().unwrap_or(Dur(u64::MAX)),
             lookahead,
         }
@@ -54,7 +73,7 @@ impl<Batch: Default> Mailboxes<Batch> {
         let from = |other: usize| {
             // A part does not run away from one that it hears nothing of: what it sends there would pile up.
             let lookahead = self.between(other, part).unwrap_or(self.longest);
-            self.clocks[other].load(Ordering::Acquire).saturating_add(lookahead.0)
+            self.clocks[other].0.load(Ordering::Acquire).saturating_add(lookahead.0)
         };
         Time((0..self.clocks.len()).filter(|&other| other != part).map(from).min().unwrap_or(u64::MAX))
     }
@@ -63,36 +82,50 @@ impl<Batch: Default> Mailboxes<Batch> {
     pub fn deliver(&self, part: usize, accept: impl FnMut(&mut Batch)) {
         let mut accept = accept;
         for from in 0..self.clocks.len() {
-            if self.between(from, part).is_some() {
-                let mut batches = std::mem::take(&mut self.mailbox(from, part).full);
+            let mailbox = self.mailbox(from, part);
+            // Who sees the flag sees the batches: only then is the lock of use, which costs both threads.
+            if mailbox.is_full.load(Ordering::Relaxed) && mailbox.is_full.swap(false, Ordering::Acquire) {
+                let mut batches = std::mem::take(&mut mailbox.locked().full);
                 batches.iter_mut().for_each(&mut accept);
-                self.mailbox(from, part).empty.append(&mut batches);
+                mailbox.locked().empty.append(&mut batches);
             }
         }
     }
 
-    /// Hands over what `part` has sent, by `take`, which is given a part and an empty batch, and then says how far
-    /// `part` has come. Returns the time to which all parts have come.
-    pub fn publish(&self, part: usize, clock: u64, take: impl FnMut(usize, Batch) -> Batch) -> u64 {
-        let mut take = take;
-        for to in 0..self.clocks.len() {
-            if self.between(part, to).is_some() {
-                let mut mailbox = self.mailbox(part, to);
-                let empty = mailbox.empty.pop().unwrap_or_default();
-                mailbox.full.push(take(to, empty));
+    /// Hands over what `part` has for each part and gets empty batches for it, and then says how far `part` has come.
+    /// Returns the time to which all parts have come.
+    pub fn publish(&self, part: usize, clock: u64, out: &mut [Batch]) -> u64 {
+        for (to, batch) in out.iter_mut().enumerate().filter(|(_, batch)| !batch.is_empty()) {
+            let mailbox = self.mailbox(part, to);
+            {
+                let mut batches = mailbox.locked();
+                let empty = batches.empty.pop().unwrap_or_default();
+                batches.full.push(std::mem::replace(batch, empty));
             }
+            mailbox.is_full.store(true, Ordering::Release);
         }
-        self.clocks[part].store(clock, Ordering::Release);
-        self.clocks.iter().map(|clock| clock.load(Ordering::Relaxed)).min().unwrap_or(0)
+        self.clocks[part].0.store(clock, Ordering::Release);
+        self.clocks.iter().map(|clock| clock.0.load(Ordering::Relaxed)).min().unwrap_or(0)
     }
 
     fn between(&self, from: usize, to: usize) -> Option<Dur> {
         self.lookahead[from * self.clocks.len() + to]
     }
 
-    fn mailbox(&self, from: usize, to: usize) -> MutexGuard<'_, Mailbox<Batch>> {
+    fn mailbox(&self, from: usize, to: usize) -> &Mailbox<Batch> {
+        &self.boxes[from * self.clocks.len() + to].0
+    }
+}
+
+impl<Batch> Mailbox<Batch> {
+    fn new() -> Mailbox<Batch> {
+        let batches = Batches { full: Vec::new(), empty: Vec::new() };
+        Mailbox { is_full: AtomicBool::new(false), batches: Mutex::new(batches) }
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Batches<Batch>> {
         // A thread that panics holds no box.
-        self.boxes[from * self.clocks.len() + to].lock().unwrap_or_else(PoisonError::into_inner)
+        self.batches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,6 +135,12 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
+    impl Handover for Vec<(usize, u64)> {
+        fn is_empty(&self) -> bool {
+            Vec::is_empty(self)
+        }
+    }
+
     const END: u64 = 2;
     const LOOKAHEAD: Dur = Dur(1);
 
@@ -109,6 +148,7 @@ mod tests {
     /// times of arrival.
     fn simulate(shared: &Mailboxes<Vec<(usize, u64)>>, part: usize, parts: usize) -> Vec<Vec<u64>> {
         let mut received = vec![Vec::new(); parts];
+        let mut out = vec![Vec::new(); parts];
         let mut clock = 0;
         while clock < END {
             let bound = shared.bound(part).0.min(clock + LOOKAHEAD.0).min(END);
@@ -127,11 +167,11 @@ mod tests {
                 let found = received[from].iter().copied().filter(|&at| at < bound).collect::<Vec<_>>();
                 assert_eq!(found, expected, "all that arrives before the bound is there, in order");
             }
-            shared.publish(part, bound, |_, mut batch| {
+            for (_, batch) in out.iter_mut().enumerate().filter(|(to, _)| *to != part) {
                 assert!(batch.is_empty());
                 batch.extend((clock..bound).map(|now| (part, now + LOOKAHEAD.0)));
-                batch
-            });
+            }
+            shared.publish(part, bound, &mut out);
             clock = bound;
         }
         received

@@ -59,6 +59,64 @@ pub fn run_on(plan: &Plan, seed: u64, control: &Control, threads: usize) -> Resu
     }
 }
 
+/// A run on one thread whose parts took turns: what each would have cost a thread of its own.
+#[derive(Debug)]
+pub struct Rehearsal {
+    /// The result, which is that of one thread.
+    pub result: RunResult,
+    /// What each part took, by the clock that was given.
+    pub work: Vec<u64>,
+    /// How often each part met the others.
+    pub meetings: u64,
+    /// What the run would take on processors of their own that do not slow each other down, by the same clock.
+    pub wall: u64,
+}
+
+/// Runs `plan` with `seed` to its end as [`run_on`] does, but on one thread, on which the parts take turns. `clock` tells
+/// the time, and a thread needs `meeting` more to see what another has handed over. `None` if there is but one part.
+///
+/// # Errors
+/// If the plan is invalid or the run was cancelled.
+pub fn rehearse(
+    plan: &Plan,
+    seed: u64,
+    control: &Control,
+    threads: usize,
+    meeting: u64,
+    clock: &mut dyn FnMut() -> u64,
+) -> Result<Option<Rehearsal>, RunError> {
+    let Ok(partition) = &partition_of(plan, threads)? else { return Ok(None) };
+    let (exchange, parts) = (Exchange::new(partition, control), partition.parts);
+    let (mut engines, mut work) = (Vec::new(), Vec::new());
+    for part in 0..parts {
+        let began = clock();
+        engines.push(engine_of(plan, seed, partition, part)?);
+        work.push(clock() - began);
+    }
+    let (mut bound, mut meetings) = (partition.next_meeting(Time::ZERO), 0);
+    // When each part would have come to this meeting.
+    let mut reached = work.clone();
+    let mut ended = false;
+    while !ended {
+        let before = reached.clone();
+        for (part, engine) in engines.iter_mut().enumerate() {
+            let began = clock();
+            ended = exchange.advance(part, engine, bound)?;
+            let took = clock() - began;
+            work[part] += took;
+            let others = (0..parts).filter(|&other| other != part && partition.sends(other, part));
+            let may_begin = others.map(|other| before[other] + meeting).max().unwrap_or(0);
+            reached[part] = before[part].max(may_begin) + took;
+        }
+        bound = partition.next_meeting(bound);
+        meetings += 1;
+    }
+    control.record(plan.duration);
+    let results = engines.into_iter().map(|e| collect(e.finish(), edges(plan), plan.duration, &measured(plan))).collect();
+    let wall = reached.into_iter().max().unwrap_or(0);
+    Ok(Some(Rehearsal { result: merge(plan, partition, results), work, meetings, wall }))
+}
+
 /// The partition of a plan over at most this many threads, or why there is none.
 fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>, RunError> {
     if most < 2 {
@@ -82,13 +140,39 @@ struct Exchange<'a> {
     broken_off: AtomicBool,
 }
 
-impl Exchange<'_> {
+impl<'a> Exchange<'a> {
+    fn new(partition: &'a Partition, control: &'a Control) -> Exchange<'a> {
+        let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone());
+        Exchange { partition, control, mailboxes, broken_off: AtomicBool::new(false) }
+    }
+
     /// Hands over what `part` has sent, and then says how far it has come.
     fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
-        let slowest = self.mailboxes.publish(part, clock, |to, empty| engine.take_batch(to, empty));
+        let slowest = self.mailboxes.publish(part, clock, engine.out());
         if slowest != u64::MAX {
             self.control.record(Time(slowest));
         }
+    }
+
+    /// Simulates `part` up to `bound`, before which nothing can arrive there that has not been handed over. Returns
+    /// whether the run has ended.
+    fn advance(&self, part: usize, engine: &mut Engine, bound: Time) -> Result<bool, RunError> {
+        // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
+        self.mailboxes.deliver(part, |batch| engine.accept(batch));
+        loop {
+            match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
+                Progress::Reached => break,
+                Progress::Spent if self.is_over() => return Err(RunError::Cancelled),
+                Progress::Spent => {}
+                Progress::Ended => {
+                    self.publish(part, engine, u64::MAX);
+                    return Ok(true);
+                }
+            }
+        }
+        engine.settle_borders(Time(bound.0 - 1));
+        self.publish(part, engine, bound.0);
+        Ok(false)
     }
 
     fn is_over(&self) -> bool {
@@ -109,13 +193,7 @@ impl Drop for BreaksOff<'_> {
 
 fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -> Result<RunResult, RunError> {
     let parts = partition.parts;
-    let exchange = Exchange {
-        partition,
-        control,
-        mailboxes: Mailboxes::new(parts, partition.lookahead.clone()),
-        broken_off: AtomicBool::new(false),
-    };
-    let exchange = &exchange;
+    let exchange = &Exchange::new(partition, control);
     let results = thread::scope(|scope| {
         let others: Vec<_> = (1..parts).map(|part| scope.spawn(move || run_part(plan, seed, exchange, part))).collect();
         let mut results = vec![run_part(plan, seed, exchange, 0)];
@@ -133,12 +211,11 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
 /// Simulates one part to the end.
 fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Result<RunResult, RunError> {
     let _guard = BreaksOff(&exchange.broken_off);
-    let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
-    let mut engine = Engine::new(plan, seed, prepared, Some(Part::new(exchange.partition, part)));
+    let mut engine = engine_of(plan, seed, exchange.partition, part)?;
     let (mut clock, mut waited) = (Time::ZERO, 0);
     loop {
         // In short steps, although the bound may be later: the other threads can go on as soon as a clock is published.
-        let bound = exchange.mailboxes.bound(part).min(Time(clock.0.saturating_add(exchange.partition.shortest.0)));
+        let bound = exchange.mailboxes.bound(part).min(exchange.partition.next_meeting(clock));
         if bound <= clock {
             waited += 1;
             if waited % SPINS == 0 {
@@ -151,23 +228,17 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
             continue;
         }
         waited = 0;
-        // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
-        exchange.mailboxes.deliver(part, |batch| engine.accept(batch));
-        loop {
-            match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
-                Progress::Reached => break,
-                Progress::Spent if exchange.is_over() => return Err(RunError::Cancelled),
-                Progress::Spent => {}
-                Progress::Ended => {
-                    exchange.publish(part, &mut engine, u64::MAX);
-                    return Ok(collect(engine.finish(), edges(plan), plan.duration, &measured(plan)));
-                }
-            }
+        if exchange.advance(part, &mut engine, bound)? {
+            return Ok(collect(engine.finish(), edges(plan), plan.duration, &measured(plan)));
         }
-        engine.settle_borders(Time(bound.0 - 1));
-        exchange.publish(part, &mut engine, bound.0);
         clock = bound;
     }
+}
+
+/// The engine of one part.
+fn engine_of(plan: &Plan, seed: u64, partition: &Partition, part: usize) -> Result<Engine, RunError> {
+    let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
+    Ok(Engine::new(plan, seed, prepared, Some(Part::new(partition, part))))
 }
 
 /// One result from those of all parts: each thing from the part that it belongs to.

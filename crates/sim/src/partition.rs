@@ -12,7 +12,7 @@
 use crate::plan::{LinkPlan, MediaPlan, Plan, QuicPlan, TrafficKind};
 use crate::route::{Routes, Stage};
 use marqueue_cc::program::{program_of, PREFIX};
-use marqueue_core::Dur;
+use marqueue_core::{Dur, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -137,6 +137,16 @@ impl Partition {
             Some((share, part_of)) if *share < 1.0 => Ok(map.partition(part_of)),
             _ => Err(OneThread::NoDelay),
         }
+    }
+
+    /// When the parts meet after `clock`: they cannot know of each other's events more than the shortest lookahead ahead.
+    pub fn next_meeting(&self, clock: Time) -> Time {
+        Time(clock.0.saturating_add(self.shortest.0))
+    }
+
+    /// Does anything get from one part straight to the other?
+    pub fn sends(&self, from: usize, to: usize) -> bool {
+        self.lookahead[from * self.parts + to].is_some()
     }
 
     /// Is there so much to do between two meetings of the threads that several are faster than one?

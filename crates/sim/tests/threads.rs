@@ -8,7 +8,7 @@ use marqueue_core::params::{PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Rate, Rng, Time};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::plan::*;
-use marqueue_sim::{digest, run_on, threads_for, Control, OneThread, RunError};
+use marqueue_sim::{digest, rehearse, run_on, threads_for, Control, OneThread, RunError};
 
 const THREADS: [usize; 3] = [2, 3, 4];
 
@@ -260,6 +260,32 @@ fn what_cannot_be_separated_has_one_thread_and_a_reason() {
     };
     assert_eq!(reason(ends), Some(OneThread::FlowsEnd));
     assert_eq!(threads_for(&dumbbell("newreno", red()), 1).expect("the plan is valid"), (1, None));
+}
+
+/// A clock that is asked before and after each step of a part makes every step as long as any other.
+#[test]
+fn parts_that_take_turns_give_the_same_and_tell_what_processors_of_their_own_would_take() {
+    let plan = parking_lot(4, &red());
+    let alone = digest(&go(&plan, 1));
+    for (threads, meeting) in [(2, 0), (3, 5), (4, 0), (4, 5)] {
+        let mut asked = 0;
+        let mut clock = || {
+            asked += 1;
+            asked
+        };
+        let rehearsal = rehearse(&plan, 1, &Control::default(), threads, meeting, &mut clock).expect("it is valid");
+        let rehearsal = rehearsal.expect("several parts");
+        assert_eq!(digest(&rehearsal.result), alone, "{threads} parts");
+        // Delays are 4 to 7 ms.
+        let meetings = |delay: f64| plan.duration.0 / ms(delay).0 + 1;
+        assert!((meetings(7.0)..=meetings(4.0)).contains(&rehearsal.meetings), "{} meetings", rehearsal.meetings);
+        // One step more builds the part.
+        let steps = rehearsal.meetings + 1;
+        assert_eq!(rehearsal.work, vec![steps; threads]);
+        assert_eq!(rehearsal.wall, steps + rehearsal.meetings * meeting);
+    }
+    let mut clock = || 0;
+    assert!(rehearse(&plan, 1, &Control::default(), 1, 0, &mut clock).expect("it is valid").is_none());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! other parts, and accepts theirs (see [`crate::partition`]).
 
 use super::{Engine, Entrance};
+use crate::mailboxes::Handover;
 use crate::packet_options::PacketOptions;
 use crate::partition::Partition;
 use crate::route::Stage;
@@ -34,6 +35,12 @@ pub struct Batch {
     packets: Vec<(Time, u32, Packet)>,
     /// The contents of the slots of those that have one, in the same order.
     options: Vec<PacketOptions>,
+}
+
+impl Handover for Batch {
+    fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
 }
 
 impl Part {
@@ -92,12 +99,9 @@ impl Engine {
         part.handed_over += 1;
     }
 
-    /// The packets that were handed over to part `to` since the last call. The next ones go into `empty`.
-    pub fn take_batch(&mut self, to: usize, empty: Batch) -> Batch {
-        match &mut self.part {
-            Some(part) => std::mem::replace(&mut part.out[to], empty),
-            None => empty,
-        }
+    /// What is to be handed over to each part.
+    pub fn out(&mut self) -> &mut [Batch] {
+        self.part.as_mut().map_or(&mut [], |part| &mut part.out)
     }
 
     /// Accepts packets from another part, and empties the batch. None of them arrives before the time to which this part
