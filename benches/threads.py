@@ -232,9 +232,7 @@ def main() -> None:
         {"meeting_ns": needed, "rows": [asdict(each) for each in forecasts]},
         table(
             FORECAST,
-            [
-                [name, *(each.cell() for each in forecasts if each.name == name)] for name in plans
-            ],
+            [[name, *(each.cell() for each in forecasts if each.name == name)] for name in plans],
         ),
     )
 
