@@ -407,7 +407,7 @@ bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chro
 	$(BIN)/python -m benches.lab $(BENCH)
 	$(BIN)/python -m benches.lab_page
 
-bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors (a minute; the machine must be idle)
+bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors, forecast 16 (10 minutes; the machine must be idle)
 	$(BIN)/python -m benches.threads $(BENCH)
 
 bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor (two minutes; the machine must be idle)

@@ -6,18 +6,17 @@ The dumbbells of benches/peers and benches/scale, and a parking lot with three b
 compared figure is the wall time of the run; the result must be the same.
 
 Two figures tell what the machine has to do with it. As many runs of one thread are started beside
-each other, which share nothing: processors that are threads of one core, or that a host shares out,
-slow each other down. And the parts of a run take turns on one thread (``marqueue_sim::rehearse``),
-for up to 16 parts: with what each part took at each meeting, and with the time that two threads need
-to meet, which is measured first, follows what the run would take on processors that do not slow each
-other down. Measurements and tables go to docs/performance.
+each other, which share nothing: processors that are threads of one core, or that a host shares
+out, slow each other down. And the parts of a run take turns on one thread
+(``marqueue_sim::rehearse``), for up to 16 parts. From what each part took at each meeting, and the
+time that two threads need to meet, which is measured first, follows what the run would take on
+processors that do not slow each other down. Measurements and tables go to docs/performance.
 """
 
 import argparse
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -137,17 +136,21 @@ class Forecast:
 
 def beside(plan: Mapping[str, object], runs: int) -> float:
     """The mean wall time of so many runs of one thread that start together, s."""
-    with tempfile.NamedTemporaryFile("w+") as file:
-        json.dump(plan, file)
-        file.flush()
-        started = []
-        for _ in range(runs):
-            with open(file.name) as given:
-                command = [str(here.ONCE), "1"]
-                started.append(
-                    subprocess.Popen(command, stdin=given, stdout=subprocess.PIPE, text=True)
-                )
-        return sum(json.loads(each.communicate()[0])["wall"] for each in started) / runs
+    given = json.dumps(plan)
+    started = [
+        subprocess.Popen(
+            [str(here.ONCE), "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(runs)
+    ]
+    for each in started:
+        assert each.stdin
+        each.stdin.write(given)
+        each.stdin.close()
+    walls = [float(json.load(each.stdout)["wall"]) for each in started if each.stdout]
+    for each in started:
+        each.wait()
+    return sum(walls) / runs
 
 
 def measure(

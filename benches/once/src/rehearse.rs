@@ -12,7 +12,9 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let given: Vec<u64> = std::env::args().skip(1).map(|n| n.parse()).collect::<Result<_, _>>()?;
-    let [seed, parts, meeting] = given[..] else { return Err("expected a seed, parts and the time of a meeting".into()) };
+    let [seed, parts, meeting] = given[..] else {
+        return Err("expected a seed, parts and the time of a meeting".into());
+    };
     let plan = serde_json::from_reader(std::io::stdin())?;
     let start = Instant::now();
     let mut clock = || start.elapsed().as_nanos() as u64;

@@ -112,7 +112,8 @@ pub fn rehearse(
         meetings += 1;
     }
     control.record(plan.duration);
-    let results = engines.into_iter().map(|e| collect(e.finish(), edges(plan), plan.duration, &measured(plan))).collect();
+    let results =
+        engines.into_iter().map(|e| collect(e.finish(), edges(plan), plan.duration, &measured(plan))).collect();
     let wall = reached.into_iter().max().unwrap_or(0);
     Ok(Some(Rehearsal { result: merge(plan, partition, results), work, meetings, wall }))
 }
