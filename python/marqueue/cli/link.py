@@ -114,6 +114,7 @@ def link(
     mtu: Annotated[
         int, typer.Option(min=576, max=65535, metavar="BYTES", help="Size of the largest packet.")
     ] = 1500,
+    realtime: options.Realtime = options.Timing.SHARED,
     internet: Annotated[
         bool,
         typer.Option(
@@ -220,6 +221,7 @@ def link(
     if json:
         check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    strict = realtime is options.Timing.STRICT
     if (watch or status) and not shown:
         raise RunError(
             f"--{'watch' if watch else 'status'}: expected standard error to be a terminal"
@@ -230,7 +232,7 @@ def link(
     line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
     with options.claimed(report, "", force) if report else nullcontext() as directory:
         wanted = Display(bool(line) and not watch, watch, json, directory, address)
-        code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet)
+        code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet, strict=strict)
     raise typer.Exit(code)
 
 

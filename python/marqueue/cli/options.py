@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,22 @@ Set = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(min=0, metavar="N", help="Override the seed.", show_default=False),
+]
+
+
+class Timing(StrEnum):
+    """Who shares the processor of a live link."""
+
+    SHARED = "shared"
+    STRICT = "strict"
+
+
+Realtime = Annotated[
+    Timing,
+    typer.Option(
+        "--realtime",
+        help="strict: isolate a processor for the link (control groups of version 2, root).",
+    ),
 ]
 Replications = Annotated[
     int | None,
