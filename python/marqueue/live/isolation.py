@@ -16,7 +16,7 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +44,14 @@ class OwnProcessor:
     number: int
     threads: Path
     """The file by which a thread enters its group: it writes 0."""
+    former: Path
+    """The file by which a process enters the group that this one was in."""
+
+    def outside(self, command: Sequence[str]) -> list[str]:
+        """The command line that runs a command in the group that this process was in, whose limits
+        hold for it."""
+        enter = '{ echo 0 > "$0"; } 2> /dev/null; exec "$@"'
+        return ["sh", "-c", enter, str(self.former), *command]
 
 
 _mine: OwnProcessor | None = None
@@ -65,28 +73,28 @@ def isolated_processor() -> Iterator[OwnProcessor]:
     global _mine
     if os.geteuid() != 0:
         raise RunError(f"{OPTION}: not root: control groups need it")
-    mine = sorted(os.sched_getaffinity(0))
-    if len(mine) < 2:
-        raise RunError(f"{OPTION}: got one processor ({mine[0]}), expected two at least")
     root = _hierarchy()
     group = root / NAME
     with _record() as record:
         if record is None:
-            raise RunError(f"{OPTION}: another link has a processor of its own, expected one link")
+            raise RunError(f"{OPTION}: another link has a processor of its own, expected none")
         _undo(record)
-        before = _own_group(root)
+        mine = sorted(os.sched_getaffinity(0))
+        if len(mine) < 2:
+            raise RunError(f"{OPTION}: got one processor ({mine[0]}), expected two at least")
+        former = _own_group(root) / "cgroup.procs"
         try:
             with deferred():
                 _isolate(root, group, mine[-1], record)
                 _write(root / "cgroup.procs", str(os.getpid()))
-                _mine = OwnProcessor(mine[-1], group / "cgroup.threads")
+                _mine = OwnProcessor(mine[-1], group / "cgroup.threads", former)
             yield _mine
         finally:
             with deferred():
                 _mine = None
                 # Its threads too, if the link's has not ended.
                 with suppress(RunError):
-                    _write(before / "cgroup.procs", str(os.getpid()))
+                    _write(former, str(os.getpid()))
                 _undo(record)
 
 

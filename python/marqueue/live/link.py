@@ -120,7 +120,8 @@ def run_behind(
         ):
             taken: dict[str, Any] = {}
             with watched(link, taken), notify_watchers(link, watchers):
-                code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
+                line = own.outside(command) if own else command
+                code = run_tree(namespace, line, {**os.environ, **variables}, pipes)
             raw = link.finish()
         raw["audit"] |= taken | {"isolated": own.number if own else None}
         rest = link.samples()
