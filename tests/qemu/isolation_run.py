@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from marqueue.live.isolation import isolated_processor
+from marqueue.live.run import run_live
+from marqueue.scenario import load
+
+SCENARIO = sys.argv[1]
 ROOT = Path("/sys/fs/cgroup")
 GROUP = ROOT / "marqueue-processor"
 OWN = ROOT / "own"
@@ -48,10 +53,6 @@ def started(command: list[str]) -> subprocess.Popen[str]:
         tell("failed", [link.wait(), link.stderr.read()])
         sys.exit(1)
     return link
-
-
-def live(*options: str) -> list[str]:
-    return [sys.executable, "-m", "marqueue", "live", sys.argv[1], *options]
 
 
 def tell(name: str, value: object) -> None:
@@ -112,10 +113,12 @@ for name, options in (("strict", STRICT), ("plain", [*LINK, "--"])):
     following = subprocess.run([*options, "true"], check=False, capture_output=True)
     tell(f"killed before a {name} one", [following.returncode, left, state()])
 
-done = subprocess.run(live("-o", "/tmp/live", "--realtime", "strict"), capture_output=True)
-said = json.loads(Path("/tmp/live/provenance.json").read_text())["live"]
-tell("live", [done.returncode, said["audits"][0]["isolated"], said["timers"], state()])
-command = live("-o", "/tmp/interrupted", "--realtime", "strict", "--set", "duration=1 h")
+with isolated_processor() as own:
+    told = run_live(load(SCENARIO), own=own).provenance.live
+assert told
+tell("live", [told["audits"][0]["isolated"], told["timers"], state()])
+command = [sys.executable, "-m", "marqueue", "live", SCENARIO, "--realtime", "strict"]
+command += ["--set", "duration=1 h", "-o", "/tmp/interrupted"]
 with subprocess.Popen(command, stderr=subprocess.DEVNULL, start_new_session=True) as run:
     while not (GROUP.exists() and (GROUP / "cgroup.threads").read_text()):
         assert run.poll() is None

@@ -15,7 +15,8 @@ from scripts import sections
 
 SCENARIO = """
 name = "strict"
-duration = "2 s"
+duration = "1 s"
+replications = 1
 sample = "0 s"
 
 [topology]
@@ -44,6 +45,7 @@ def said(tmp_path_factory: pytest.TempPathFactory):
     scenario = folder / "scenario.toml"
     scenario.write_text(SCENARIO)
     link = ("link", "--rate", "10Mbit/s", "--json", str(folder / "link.json"), "--")
+    # What the script in the machine imports besides.
     uses = "import json, pathlib, signal, subprocess"
     files = {
         # It is part of the interpreter, which looks for it nevertheless to find all others.
@@ -103,10 +105,7 @@ def test_the_next_link_removes_what_a_killed_one_has_left(said, following: str):
 
 
 def test_a_scenario_has_it_too(said):
-    code, isolated, timers, after = said["live"]
-    # Here the machine does not keep up.
-    assert code in (0, 4)
-    assert (isolated, timers, after) == (1, None, said["before"])
+    assert said["live"] == [1, None, said["before"]]
 
 
 def test_a_second_link_is_refused(said):
