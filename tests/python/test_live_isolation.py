@@ -43,6 +43,13 @@ def test_without_the_controller_it_is_refused(tmp_path: Path, command: str):
     assert "cgroup" in line
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_another_word_is_refused(tmp_path: Path, command: str):
+    words = ("hard" if each == "strict" else each for each in COMMANDS[command])
+    line = refused(tmp_path, *COMMAND, *words)
+    assert line == '--realtime: got "hard", expected shared or strict'
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes somebody else")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_it_is_refused_to_others_than_root(tmp_path: Path, command: str):

@@ -45,8 +45,11 @@ def said(tmp_path_factory: pytest.TempPathFactory):
     scenario = folder / "scenario.toml"
     scenario.write_text(SCENARIO)
     link = ("link", "--rate", "10Mbit/s", "--json", str(folder / "link.json"), "--")
-    # What the script in the machine imports besides.
-    uses = "import json, pathlib, signal, subprocess"
+    # What the script in the machine does besides.
+    uses = (
+        "import json, pathlib, signal, subprocess; from marqueue.live.run import run_live; "
+        f"from marqueue.scenario import load; load({str(scenario)!r})"
+    )
     files = {
         # It is part of the interpreter, which looks for it nevertheless to find all others.
         Path(os.__file__),

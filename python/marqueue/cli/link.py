@@ -114,7 +114,7 @@ def link(
     mtu: Annotated[
         int, typer.Option(min=576, max=65535, metavar="BYTES", help="Size of the largest packet.")
     ] = 1500,
-    realtime: options.Realtime = options.Timing.SHARED,
+    realtime: options.Realtime = "shared",
     internet: Annotated[
         bool,
         typer.Option(
@@ -191,6 +191,7 @@ def link(
     SIGHUP and SIGQUIT are passed on to the command and all its processes, which are killed if they
     have not ended after 5 s; the exit code is then 128 plus the number of the signal.
     """
+    strict = options.is_strict(realtime)
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
     down: dict[str, Any] = shared | {"rate": rate, "aqm": aqm, "buffer": buffer}
     up: dict[str, Any] = shared | {
@@ -221,7 +222,6 @@ def link(
     if json:
         check_output_file(json, replace=True)
     shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
-    strict = realtime is options.Timing.STRICT
     if (watch or status) and not shown:
         raise RunError(
             f"--{'watch' if watch else 'status'}: expected standard error to be a terminal"

@@ -42,7 +42,7 @@ def live(
             help="Run a replication again, up to N times, if the machine did not keep up.",
         ),
     ] = 0,
-    realtime: options.Realtime = options.Timing.SHARED,
+    realtime: options.Realtime = "shared",
     out: Annotated[Path | None, options.out("results/NAME-live")] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -63,6 +63,7 @@ def live(
     Exit codes: 0 success, 2 an error that the message explains, 4 the machine did not keep up and
     the result is invalid, 130 interrupted, 128 + N after signal N.
     """
+    strict = options.is_strict(realtime)
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
@@ -73,7 +74,6 @@ def live(
     from marqueue.live.run import run_live
     from marqueue.live.termination import signals_raise
 
-    strict = realtime is options.Timing.STRICT
     timers = None if strict else Timers.measure(MEASURED)
     if timers:
         say(f"Machine: {timers.in_words()}")
