@@ -70,7 +70,8 @@ def said(tmp_path_factory: pytest.TempPathFactory):
     (folder / "console").write_text(printed, encoding="utf-8")
     parts = sections(printed)
     assert "end" in parts, printed[-2000:]
-    return {name: json.loads(text) if text else "" for name, text in parts.items()}
+    del parts["end"]
+    return {"log": parts.pop("log"), **{name: json.loads(text) for name, text in parts.items()}}
 
 
 def test_the_thread_of_the_link_has_a_processor_that_nobody_else_has(said):
@@ -123,7 +124,7 @@ def test_what_the_kernel_refuses_is_said_with_its_reason(said):
     assert code == 2
     assert message.count("\n") == 1
     assert message.startswith("--realtime strict: Linux does not isolate processor 1: it says ")
-    assert "not exclusive" in message
+    assert "'isolated invalid (" in message
     assert (after["groups"], after["isolated"]) == (["other", "own"], "")
     assert (after["mine"], after["record"]) == ("0::/own", "")
     expected = "--realtime strict: got one processor (0), expected two at least\n"
