@@ -99,10 +99,11 @@ def isolated_processor() -> Iterator[OwnProcessor]:
 
 
 def remove_leftovers() -> None:
-    """Undoes what a killed process has left."""
-    with _record() as record:
-        if record is not None:
-            _undo(record)
+    """Undoes what a killed process has left. Raises RunError if threads stay in its group."""
+    if RECORD.exists():
+        with _record() as record:
+            if record is not None:
+                _undo(record)
 
 
 def _hierarchy() -> Path:
