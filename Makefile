@@ -207,7 +207,7 @@ test-qemu: $(EXTENSION) $(INSTALLED) ## Try qdiscs in BPF in a kernel that takes
 	-$(BIN)/python tests/qemu/machine.py
 	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest tests/qemu/test_qdisc.py
 
-test-qemu-full: $(EXTENSION) $(INSTALLED) ## The same, attach and detach killed at each step, and two machines beside each other (10 minutes)
+test-qemu-full: $(EXTENSION) $(INSTALLED) ## The same, attach and detach killed at each step, two machines beside each other, links with a processor of their own (10 minutes)
 	$(if $(KERNEL),cargo build --quiet --locked -p marqueue-bpf --features kernel --example attach)
 	-$(BIN)/python tests/qemu/machine.py
 	MARQUEUE_QEMU_SECONDS=$(QEMU_SECONDS) $(BIN)/pytest -n auto --dist loadfile tests/qemu

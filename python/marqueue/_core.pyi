@@ -234,19 +234,22 @@ class LiveLink:
         hosts: list[tuple[int, int, bool] | None],
         *,
         longest_poll: float | None = None,
+        own_processor: str | None = None,
         share_samples: bool = False,
     ) -> None:
         """Create both devices, each given by its name and the file of its network namespace (None:
         that of the caller). ``hosts`` has, by the last 16 bits of addresses, the route of packets,
         their processing class, and whether they cross the network with an ECN field that begins
         with 00; None for numbers in no use. It is empty if all packets take the only route. The
-        link's thread polls for ``longest_poll`` (s; 40 us by default) before a packet is due. With
-        ``share_samples``, samples are returned by :meth:`samples` instead of :meth:`finish`. Raises
-        PlanError if the plan cannot be run, ProgramFailed if a program cannot begin, OSError if a
-        device cannot be created."""
+        link's thread polls for ``longest_poll`` (s; 40 us by default) before a packet is due, or
+        all the time, on the isolated processor of the control group whose ``cgroup.threads`` is
+        ``own_processor``. With ``share_samples``, samples are returned by :meth:`samples` instead
+        of :meth:`finish`. Raises PlanError if the plan cannot be run, ProgramFailed if a program
+        cannot begin, OSError if a device cannot be created."""
     def start(self) -> float:
         """Start to forward packets in a thread of its own. Returns the time on the system's
-        monotonic clock at which the link's clock is zero, s."""
+        monotonic clock at which the link's clock is zero, s. Raises OSError if the thread cannot
+        enter the control group of its processor."""
     def samples(self) -> list[dict[str, Any]]:
         """The samples since the last call, one for each queue and instant: ``link`` (index into the
         plan's), ``rate`` (bit/s since the one before), ``delay_p50`` and ``delay_p99`` (s, of the

@@ -39,10 +39,14 @@ PROGRAMS = ("busybox", "dash", "nsenter", "ip", "tc", "iperf3", "strace", "chrt"
 MODULES = ("veth", "sch_tbf", "cls_bpf", "sch_ingress")
 HERE = Path(__file__).parent
 
-OPTIONS = (
+ALWAYS = "-nodefaults -display none -serial stdio -no-reboot "
+VIRTUAL_TIME = ALWAYS + (
     "-accel tcg -icount shift=1,sleep=off -rtc base=2026-01-01T00:00:00,clock=vm "
-    "-cpu qemu64,-rdrand -seed 1 -smp 1 -m 512 -nodefaults -display none -serial stdio -no-reboot"
+    "-cpu qemu64,-rdrand -seed 1 -smp 1 -m 512"
 )
+TWO_PROCESSORS = ALWAYS + "-accel tcg -cpu max -smp 2 -m 1024"
+"""In real time: qemu counts the instructions of one processor only. What compilers take for granted
+today, such as in NumPy, ``qemu64`` does not have."""
 ARGUMENTS = "console=ttyS0 quiet panic=-1 mitigations=off nokaslr random.trust_cpu=off"
 
 
@@ -90,18 +94,21 @@ def fetch() -> Path:
     return cache()
 
 
-def archive(script: Path, programs: tuple[Path, ...], into: Path) -> Path:
-    """Makes the machine's files, in which ``script`` is what it runs; returns the archive."""
+def archive(
+    script: Path, programs: tuple[Path, ...], into: Path, modules: tuple[str, ...] = MODULES
+) -> Path:
+    """Makes the machine's files, in which ``script`` is what it runs, and adds to those that are in
+    ``into / "files"``; returns the archive."""
     files = into / "files"
     for each in ("bin", "modules", "applets", "proc", "sys", "dev", "run", "tmp"):
-        (files / each).mkdir(parents=True)
+        (files / each).mkdir(parents=True, exist_ok=True)
     for program in (*(Path(str(shutil.which(each))) for each in PROGRAMS), *programs):
         put(program, files / "bin" / program.name)
         for library in libraries(program):
             if not (files / library.relative_to("/")).exists():
                 put(library, files / library.relative_to("/"))
     (files / "bin" / "sh").symlink_to("dash")
-    for name in MODULES:
+    for name in modules:
         [module] = (cache() / "kernel").rglob(f"{name}.ko.xz")
         (files / "modules" / f"{name}.ko").write_bytes(lzma.decompress(module.read_bytes()))
     shutil.copy(HERE / "init.sh", files / "init")
@@ -154,11 +161,11 @@ def libraries(program: Path) -> list[Path]:
     return [Path(word) for word in told.split() if word.startswith("/")]
 
 
-def boot(files: Path, seconds: float) -> str:
+def boot(files: Path, seconds: float, options: str = VIRTUAL_TIME) -> str:
     """Runs a machine to its end; returns what it printed. Raises TimeoutExpired."""
     kernel = ("-kernel", str(cache() / "vmlinuz"), "-initrd", str(files), "-append", ARGUMENTS)
     done = subprocess.run(
-        [QEMU, *OPTIONS.split(), *kernel],
+        [QEMU, *options.split(), *kernel],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

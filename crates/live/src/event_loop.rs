@@ -4,7 +4,8 @@
 //! and the devices ([`crate::polling`]).
 
 use crate::audit::Audit;
-use crate::clock::{pause, preemptions, prepare_thread, thread_cpu_time, to_timespec, Clock};
+use crate::clock::{pause, preemptions, prepare_thread, prepare_thread_of_own_processor};
+use crate::clock::{thread_cpu_time, to_timespec, Clock};
 use crate::coalescing::Group;
 use crate::header::{write_ecn, Header, Kind};
 use crate::network::{packet_time, End, Exit, Network};
@@ -45,6 +46,8 @@ pub struct Settings {
     /// The longest time before a packet is due in which the thread polls instead of sleeping: about as late as this
     /// machine wakes it up.
     pub longest_poll: Dur,
+    /// Is the processor of the thread isolated for it? Then it polls all the time.
+    pub own_processor: bool,
 }
 
 /// What a scenario says of the packets between two hosts whose addresses end in the same number.
@@ -192,7 +195,7 @@ impl EventLoop {
     /// # Errors
     /// If a device is gone.
     pub fn run(mut self) -> Result<Outcome> {
-        let granted = prepare_thread();
+        let granted = if self.settings.own_processor { prepare_thread_of_own_processor() } else { prepare_thread() };
         self.audit.realtime = granted.realtime;
         self.polling = Polling::new(self.settings.longest_poll, self.packet_time, granted.processor);
         let (preemptions_before, cpu_before) = (preemptions(), thread_cpu_time());
@@ -416,7 +419,7 @@ impl EventLoop {
             };
         }
         // Packets are read while polling: they must not wait for the one that is due.
-        while self.clock.now() < due && !self.read_all()? && due <= self.network.next_due() {}
+        while self.clock.now() < due && !self.stop.is_set() && !self.read_all()? && due <= self.network.next_due() {}
         self.audit.busy_wait_ns += self.clock.now().since(now).0;
         Ok(())
     }

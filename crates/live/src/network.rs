@@ -17,8 +17,7 @@ use marqueue_sim::resource::Resource;
 use marqueue_sim::result::{LinkResult, PipeResult};
 use marqueue_sim::wire::Wire;
 use marqueue_sim::{build_resource, check_links};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// An end of the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,34 +61,21 @@ enum Entrance {
 struct Link {
     entrance: Entrance,
     pipe: Option<Box<Pipe>>,
-    /// The arrival times of the packets in a pipe that reorders, ascending.
-    arrival_times: VecDeque<Time>,
+    /// The packets on their way to the far end, in the order in which they arrive. Few links reorder, so that they are
+    /// added and taken at the ends, which a cache holds however many there are.
+    in_transit: VecDeque<InTransit>,
     /// True if its measurements are part of the result.
     metered: bool,
 }
 
-/// The arrival of a packet at the far end of a link: time, sequence number, link, packet.
-type Arrival = Reverse<(Time, u64, u32, PacketInTransit)>;
-
-/// A packet that does not take part in comparisons: arrivals are ordered by time and sequence number.
+/// A packet on its way to the far end of a link.
 #[derive(Clone, Copy, Debug)]
-struct PacketInTransit(Packet);
-
-impl PartialEq for PacketInTransit {
-    fn eq(&self, _: &PacketInTransit) -> bool {
-        true
-    }
-}
-impl Eq for PacketInTransit {}
-impl PartialOrd for PacketInTransit {
-    fn partial_cmp(&self, other: &PacketInTransit) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for PacketInTransit {
-    fn cmp(&self, _: &PacketInTransit) -> std::cmp::Ordering {
-        std::cmp::Ordering::Equal
-    }
+struct InTransit {
+    /// When it arrives.
+    at: Time,
+    /// How many had left a transmitter before it: that decides between arrivals at the same instant.
+    number: u64,
+    packet: Packet,
 }
 
 /// A packet that has crossed the network.
@@ -110,9 +96,8 @@ pub struct Network {
     stages: Vec<Stage>,
     /// For each route its first stage from the near end and from the far end.
     first_stages: Vec<(u32, u32)>,
-    arrivals: BinaryHeap<Arrival>,
-    /// Sequence number of the next arrival.
-    next_arrival: u64,
+    /// How many packets have left a transmitter.
+    departed: u64,
     /// Packets that have crossed the network, in order of time.
     pub exits: VecDeque<Exit>,
     /// Packets dropped or lost that the caller has not drained yet.
@@ -157,8 +142,7 @@ impl Network {
             links,
             stages,
             first_stages,
-            arrivals: BinaryHeap::new(),
-            next_arrival: 0,
+            departed: 0,
             exits: VecDeque::new(),
             lost: Vec::new(),
             signals: Vec::new(),
@@ -205,7 +189,7 @@ impl Network {
     /// departures.
     pub fn advance(&mut self, now: Time) {
         loop {
-            let arrival = self.arrivals.peek().map_or(Time::NEVER, |a| a.0 .0);
+            let (arrival, _, from) = self.next_arrival();
             let (deadline, l) = self.next_deadline();
             let measurement = self.next_measurement();
             if arrival.min(deadline).min(measurement) > now {
@@ -215,17 +199,15 @@ impl Network {
                 self.measure_due(measurement);
             } else if deadline < arrival {
                 self.catch_up(l, deadline);
-            } else if let Some(Reverse((at, _, from, PacketInTransit(packet)))) = self.arrivals.pop() {
-                self.links[from as usize].arrival_times.pop_front();
-                self.enter_stage(at, packet);
+            } else if let Some(arrived) = self.links[from].in_transit.pop_front() {
+                self.enter_stage(arrived.at, arrived.packet);
             }
         }
     }
 
     /// The time at which something is due next.
     pub fn next_due(&self) -> Time {
-        let arrival = self.arrivals.peek().map_or(Time::NEVER, |a| a.0 .0);
-        arrival.min(self.next_deadline().0).min(self.next_measurement())
+        self.next_arrival().0.min(self.next_deadline().0).min(self.next_measurement())
     }
 
     /// Has the last measuring window ended?
@@ -254,11 +236,11 @@ impl Network {
 
     /// Number of packets in the network, with exits that were not taken yet.
     pub fn in_flight(&self) -> usize {
-        let waiting = |link: &Link| match &link.entrance {
-            Entrance::Queue(resource) => resource.qdisc.len() as usize,
-            Entrance::Wire(_) => 0,
+        let within = |link: &Link| match &link.entrance {
+            Entrance::Queue(resource) => resource.qdisc.len() as usize + link.in_transit.len(),
+            Entrance::Wire(_) => link.in_transit.len(),
         };
-        self.arrivals.len() + self.exits.len() + self.links.iter().map(waiting).sum::<usize>()
+        self.exits.len() + self.links.iter().map(within).sum::<usize>()
     }
 
     /// A packet enters its next stage at `now`.
@@ -311,15 +293,20 @@ impl Network {
                 Some(arrival) => at = arrival,
                 None => return self.lost.push(packet),
             }
-            if !pipe.keeps_order() {
-                let waiting = link.arrival_times.len();
-                let later = link.arrival_times.iter().rev().take_while(|other| **other > at).count();
-                link.arrival_times.insert(waiting - later, at);
-                pipe.record_overtaking(later, waiting);
-            }
         }
-        self.arrivals.push(Reverse((at, self.next_arrival, l, PacketInTransit(packet))));
-        self.next_arrival += 1;
+        let others = link.in_transit.len();
+        let later = link.in_transit.iter().rev().take_while(|other| other.at > at).count();
+        link.in_transit.insert(others - later, InTransit { at, number: self.departed, packet });
+        self.departed += 1;
+        if let Some(pipe) = link.pipe.as_mut().filter(|pipe| !pipe.keeps_order()) {
+            pipe.record_overtaking(later, others);
+        }
+    }
+
+    /// The next arrival at the far end of a link: its time, its number and the link.
+    fn next_arrival(&self) -> (Time, u64, usize) {
+        let first = |(l, link): (usize, &Link)| link.in_transit.front().map(|first| (first.at, first.number, l));
+        self.links.iter().enumerate().filter_map(first).min().unwrap_or((Time::NEVER, 0, 0))
     }
 
     /// The earliest time by which departures of a queue must be processed, and its link: the next packet of the queue
@@ -402,7 +389,7 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64, programs: &impl Programs)
             None => Entrance::Wire(Wire::new(link.rate, link.delay)),
         },
         pipe: Pipe::build(link, plan.boundaries.len() + 1, seed).map_err(|e| e.within("pipe"))?,
-        arrival_times: VecDeque::new(),
+        in_transit: VecDeque::new(),
         metered: link.queue.is_some(),
     })
 }

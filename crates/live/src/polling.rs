@@ -27,11 +27,15 @@ pub enum Processor {
     Only,
     /// Any thread of the machine, but neither senders nor receivers.
     Shared,
+    /// Nobody: it is isolated for this thread, which never sleeps.
+    Own,
 }
 
 /// The time that a thread may still be awake.
 #[derive(Debug)]
 pub struct Polling {
+    /// Does it never sleep?
+    always: bool,
     /// The longest time before a packet is due in which the thread polls.
     longest: Dur,
     /// Time awake that is allowed for a time asleep.
@@ -53,20 +57,20 @@ impl Polling {
         };
         let awake_per_rest = match processor {
             Processor::Only => AWAKE_PER_REST_ALONE,
-            Processor::Shared => AWAKE_PER_REST,
+            Processor::Shared | Processor::Own => AWAKE_PER_REST,
         };
         let left = Dur(REST.0 * awake_per_rest);
-        Polling { longest, awake_per_rest, left, awake_since: Time::ZERO }
+        Polling { always: processor == Processor::Own, longest, awake_per_rest, left, awake_since: Time::ZERO }
     }
 
     /// How long a thread that has nothing to do at `now` sleeps if the next packet is due at `due`; `None` if it polls.
     pub fn sleep(&self, now: Time, due: Time) -> Option<Dur> {
-        Some(due.since(now + self.longest)).filter(|&sleep| sleep >= REST)
+        Some(due.since(now + self.longest)).filter(|&sleep| sleep >= REST && !self.always)
     }
 
     /// Must the thread sleep at `now`, for [`REST`], whatever there is to do?
     pub fn must_rest(&self, now: Time) -> bool {
-        now.since(self.awake_since) >= self.left
+        !self.always && now.since(self.awake_since) >= self.left
     }
 
     /// The thread has slept from `start` to `end`.
@@ -110,6 +114,15 @@ mod tests {
         polling.slept(Time::ZERO, woke);
         assert!(!polling.must_rest(Time(woke.0 + MOST_AWAKE.0 - 1)));
         assert!(polling.must_rest(Time(woke.0 + MOST_AWAKE.0)));
+    }
+
+    #[test]
+    fn a_thread_with_a_processor_of_its_own_never_sleeps() {
+        let polling = Polling::new(DEFAULT_LONGEST_POLL, None, Processor::Own);
+        for now in [Time::ZERO, Time(3_600_000_000_000)] {
+            assert!(!polling.must_rest(now));
+            assert_eq!(polling.sleep(now, Time::NEVER), None);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
 use std::sync::Mutex;
 use std::thread::JoinHandle;
 
@@ -32,6 +33,8 @@ pub struct LiveLink {
     running: Mutex<Option<Running>>,
     /// The devices after the end, kept open so that their counters can be read.
     tuns: Mutex<Option<[Tun; 2]>>,
+    /// The file by which the thread enters the control group of its own processor.
+    own_processor: Option<PathBuf>,
     edges: Vec<Time>,
     packet_time: Option<f64>,
     samples: Option<SharedSamples>,
@@ -48,9 +51,12 @@ pub const UNPOISONED: &str = "no thread panics while it holds the lock";
 impl LiveLink {
     /// Creates both devices. `hosts` has, by the last 16 bits of addresses, route, processing class and whether the ECN
     /// field is reset within the network. The link's thread polls for `longest_poll` (s) before a packet is due, by
-    /// default [`DEFAULT_LONGEST_POLL`]. With `share_samples`, samples are returned by `samples` instead of `finish`.
+    /// default [`DEFAULT_LONGEST_POLL`]; or all the time, on the processor of the control group into which it writes
+    /// itself by the file `own_processor`. With `share_samples`, samples are returned by `samples` instead of `finish`.
     #[new]
-    #[pyo3(signature = (plan_json, seed, near, far, mtu, hosts, *, longest_poll = None, share_samples = false))]
+    #[pyo3(signature = (
+        plan_json, seed, near, far, mtu, hosts, *, longest_poll = None, own_processor = None, share_samples = false
+    ))]
     #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
     fn new(
         py: Python<'_>,
@@ -61,6 +67,7 @@ impl LiveLink {
         mtu: usize,
         hosts: Vec<Option<(usize, u8, bool)>>,
         longest_poll: Option<f64>,
+        own_processor: Option<PathBuf>,
         share_samples: bool,
     ) -> PyResult<Self> {
         let plan = parse(plan_json)?;
@@ -81,7 +88,7 @@ impl LiveLink {
         let host = |(route, class, resets_ecn)| Host { route, class, resets_ecn };
         let longest_poll = longest_poll.map_or(DEFAULT_LONGEST_POLL, Dur::from_secs);
         let hosts = hosts.into_iter().map(|each| each.map(host)).collect();
-        let settings = Settings { mtu, hosts, longest_poll };
+        let settings = Settings { mtu, hosts, longest_poll, own_processor: own_processor.is_some() };
         let event_loop =
             EventLoop::new(&plan, network, tuns, settings, seed, stop.clone()).map_err(|e| failed(e, "epoll"))?;
         let edges = [Time::ZERO].into_iter().chain(plan.boundaries.iter().copied()).chain([plan.duration]);
@@ -90,6 +97,7 @@ impl LiveLink {
             event_loop: Mutex::new(Some(event_loop)),
             running: Mutex::new(None),
             tuns: Mutex::new(None),
+            own_processor,
             edges: edges.collect(),
             packet_time: packet_time(&plan),
             samples,
@@ -98,12 +106,26 @@ impl LiveLink {
     }
 
     /// Starts to forward packets in a thread of its own. Returns the time on the system's monotonic clock at which the
-    /// link's clock is zero, s.
-    fn start(&self) -> PyResult<f64> {
+    /// link's clock is zero, s. Raises `OSError` if the thread cannot enter the control group of its processor.
+    fn start(&self, py: Python<'_>) -> PyResult<f64> {
         let event_loop = self.event_loop.lock().expect(UNPOISONED).take();
         let mut event_loop = event_loop.ok_or_else(|| PyRuntimeError::new_err("the link was started before"))?;
         let clock = event_loop.restart_clock();
-        *self.running.lock().expect(UNPOISONED) = Some(std::thread::spawn(move || event_loop.run()));
+        let own_processor = self.own_processor.clone();
+        let (tell, told) = channel();
+        *self.running.lock().expect(UNPOISONED) = Some(std::thread::spawn(move || {
+            // The thread itself: 0 is who writes it.
+            let entered = own_processor.map_or(Ok(()), |threads| std::fs::write(threads, "0"));
+            let has_entered = entered.is_ok();
+            let _ = tell.send(entered);
+            if has_entered {
+                event_loop.run()
+            } else {
+                Err(rustix::io::Errno::CANCELED)
+            }
+        }));
+        let entered = py.detach(move || told.recv()).map_err(|_| PyRuntimeError::new_err("the event loop panicked"))?;
+        entered.map_err(|e| PyOSError::new_err((e.raw_os_error(), format!("the link's thread: {e}"))))?;
         Ok(clock.epoch())
     }
 

@@ -114,6 +114,7 @@ def link(
     mtu: Annotated[
         int, typer.Option(min=576, max=65535, metavar="BYTES", help="Size of the largest packet.")
     ] = 1500,
+    realtime: options.Realtime = "shared",
     internet: Annotated[
         bool,
         typer.Option(
@@ -190,6 +191,7 @@ def link(
     SIGHUP and SIGQUIT are passed on to the command and all its processes, which are killed if they
     have not ended after 5 s; the exit code is then 128 plus the number of the signal.
     """
+    strict = options.is_strict(realtime)
     shared = {"delay": delay, "signal": signal, "loss": loss, "jitter": jitter}
     down: dict[str, Any] = shared | {"rate": rate, "aqm": aqm, "buffer": buffer}
     up: dict[str, Any] = shared | {
@@ -230,7 +232,7 @@ def link(
     line = bool(command) and shown and OUTSIDE not in os.environ if status is None else status
     with options.claimed(report, "", force) if report else nullcontext() as directory:
         wanted = Display(bool(line) and not watch, watch, json, directory, address)
-        code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet)
+        code = run_and_report(scenario, plan, mtu, run, wanted, internet=internet, strict=strict)
     raise typer.Exit(code)
 
 

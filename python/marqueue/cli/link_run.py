@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +22,7 @@ from marqueue.json_text import dump_json
 from marqueue.live import internet as internet_access
 from marqueue.live import requirements
 from marqueue.live.audit import audit_summary
+from marqueue.live.isolation import isolated_processor
 from marqueue.live.link import LinkOutcome, run_behind
 from marqueue.live.link_result import as_dict, link_measurements, table
 from marqueue.live.machine import Timers
@@ -57,14 +58,17 @@ def run_and_report(
     wanted: Display,
     *,
     internet: bool,
+    strict: bool,
 ) -> int:
-    """Runs a command behind a link and returns its exit code."""
+    """Runs a command behind a link, which with ``strict`` has a processor for itself, and returns
+    its exit code."""
     if internet:
         requirements.require(["nft"])
         for each in internet_access.blocking_settings():
             say(f"Warning: {each}")
-    timers = Timers.measure(MEASURED)
-    if doubt := timers.doubt(_packet_time(plan)):
+    # Without timers there is nothing to measure.
+    timers = None if strict else Timers.measure(MEASURED)
+    if timers and (doubt := timers.doubt(_packet_time(plan))):
         say(f"Warning: {doubt}")
     names = {n: link["name"] for n, link in enumerate(plan["links"])}
     recording = Recording()
@@ -72,13 +76,18 @@ def run_and_report(
     sampled = keep or wanted.line or wanted.page or wanted.metrics
     plan = {**plan, "sample": round(EVERY * 1e9) if sampled else 0}
     with signals_raise():
-        with _served(wanted, names) as served, _shown(wanted, names) as (watchers, pipes):
+        with (
+            isolated_processor() if strict else nullcontext() as own,
+            _served(wanted, names) as served,
+            _shown(wanted, names) as (watchers, pipes),
+        ):
             ended = run_behind(
                 plan,
                 scenario.seed,
                 mtu,
                 command,
-                longest_poll=timers.longest_poll,
+                longest_poll=timers.longest_poll if timers else None,
+                own=own,
                 internet=internet,
                 watchers=[*keep, *served, *watchers],
                 pipes=pipes,

@@ -1,5 +1,6 @@
 """``marqueue live``."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -41,6 +42,7 @@ def live(
             help="Run a replication again, up to N times, if the machine did not keep up.",
         ),
     ] = 0,
+    realtime: options.Realtime = "shared",
     out: Annotated[Path | None, options.out("results/NAME-live")] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -61,24 +63,34 @@ def live(
     Exit codes: 0 success, 2 an error that the message explains, 4 the machine did not keep up and
     the result is invalid, 130 interrupted, 128 + N after signal N.
     """
+    strict = options.is_strict(realtime)
     scenario = options.scenario(file, set_, seed, replications)
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     say(announcement(scenario, retries))
     # Slow to import, and not needed for help.
+    from marqueue.live.isolation import isolated_processor
     from marqueue.live.machine import Timers
     from marqueue.live.run import run_live
     from marqueue.live.termination import signals_raise
 
-    timers = Timers.measure(MEASURED)
-    say(f"Machine: {timers.in_words()}")
+    timers = None if strict else Timers.measure(MEASURED)
+    if timers:
+        say(f"Machine: {timers.in_words()}")
     with (
         signals_raise(),
+        isolated_processor() if strict else nullcontext() as own,
         options.claimed(out, f"{slug(scenario.name)}-live", force) as directory,
         progress_bar(f"{scenario.name}, live") as progress,
     ):
         result = run_live(
-            scenario, law=law, ipv6=ipv6, progress=progress, timers=timers, retries=retries
+            scenario,
+            law=law,
+            ipv6=ipv6,
+            progress=progress,
+            timers=timers,
+            own=own,
+            retries=retries,
         )
         with directory.staged() as fresh:
             result.write_files(fresh, options.report_of(result))

@@ -10,6 +10,7 @@ import typer
 from marqueue.cli import complete
 from marqueue.cli.console import say
 from marqueue.errors import RunError
+from marqueue.errors import show as quoted
 from marqueue.programs.registry import files_read
 from marqueue.results import Result
 from marqueue.results.output_directory import LATEST, OutputDirectory, claim, claim_next
@@ -41,6 +42,14 @@ Set = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(min=0, metavar="N", help="Override the seed.", show_default=False),
+]
+Realtime = Annotated[
+    str,
+    typer.Option(
+        "--realtime",
+        metavar="WAY",
+        help="shared, or strict: isolate a processor for the link (control groups of version 2).",
+    ),
 ]
 Replications = Annotated[
     int | None,
@@ -203,6 +212,14 @@ def scenario(
     found = load(file, [*(set_ or ()), *overrides])
     note_programs()
     return found
+
+
+def is_strict(realtime: str) -> bool:
+    """Whether ``--realtime`` wants a processor for the link alone. Raises RunError if it is not one
+    of its ways."""
+    if realtime not in ("shared", "strict"):
+        raise RunError(f"--realtime: got {quoted(realtime)}, expected shared or strict")
+    return realtime == "strict"
 
 
 def note_programs() -> None:

@@ -145,4 +145,6 @@ def audit_summary(audit: Mapping[str, Any]) -> str:
         f"{error['packets']} packets{before}; release error p50 {p50:.1f} us, p99 {p99:.1f} us, "
         f"largest {largest:.0f} us"
     )
+    if (own := audit.get("isolated")) is not None:
+        return f"{text}; on processor {own}, which it had for itself."
     return text + ("." if audit["realtime"] else "; without real-time priority.")

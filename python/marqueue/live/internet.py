@@ -72,7 +72,12 @@ def remove_stale_tables() -> None:
     if shutil.which("nft") is None:
         return
     there = {name for _, name in socket.if_nameindex()}
-    for table in _tables():
+    try:
+        tables = _tables()
+    except RunError:
+        # Of a kernel without nf_tables, where nothing can have been left. --internet says so.
+        return
+    for table in tables:
         if DEVICE + table.removeprefix(TABLE) not in there:
             _undo(table)
 

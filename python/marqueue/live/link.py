@@ -25,6 +25,7 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.live import requirements
 from marqueue.live.internet import DEVICE, internet_access, remove_stale_tables
+from marqueue.live.isolation import OwnProcessor
 from marqueue.live.machine import watched
 from marqueue.live.namespaces import namespaces, setup_lock
 from marqueue.live.process_tree import INHERITED, Pipes, run_tree
@@ -57,13 +58,14 @@ def run_behind(
     command: Sequence[str],
     *,
     longest_poll: float | None = None,
+    own: OwnProcessor | None = None,
     internet: bool = False,
     watchers: Sequence[Watcher] = (),
     pipes: Pipes = INHERITED,
 ) -> LinkOutcome:
     """Runs ``command`` behind the links of ``plan``, whose only route leads out of the namespace;
     with ``internet`` it leads beyond this machine. The link's thread polls for ``longest_poll``
-    (s) before a packet is due.
+    (s) before a packet is due, or all the time on a processor of its ``own``.
 
     ``watchers`` receive the samples that the plan requests; the outcome then does not contain them.
     Raises RunError if the machine cannot do it, or if links are nested too deep, BrokenProgram if a
@@ -85,6 +87,7 @@ def run_behind(
                         mtu,
                         [],
                         longest_poll=longest_poll,
+                        own_processor=str(own.threads) if own else None,
                         share_samples=bool(watchers),
                     )
             except OSError as error:
@@ -117,9 +120,10 @@ def run_behind(
         ):
             taken: dict[str, Any] = {}
             with watched(link, taken), notify_watchers(link, watchers):
-                code = run_tree(namespace, command, {**os.environ, **variables}, pipes)
+                line = own.outside(command) if own else command
+                code = run_tree(namespace, line, {**os.environ, **variables}, pipes)
             raw = link.finish()
-        raw["audit"] |= taken
+        raw["audit"] |= taken | {"isolated": own.number if own else None}
         rest = link.samples()
         for watcher in watchers:
             watcher(rest)

@@ -44,7 +44,7 @@ def link_measurements(
     command: Sequence[str],
     ended: LinkOutcome,
     recording: Recording,
-    timers: Timers,
+    timers: Timers | None,
 ) -> Result:
     """The result of a link whose command has ended: one replication, as long as the command ran.
 
@@ -61,7 +61,7 @@ def link_measurements(
     }
     live = {
         "command": list(command),
-        "timers": asdict(timers),
+        "timers": asdict(timers) if timers else None,
         "audits": [audit],
         "invalid_reasons": invalid_reasons(audit, ended.packet_time),
         "remarks": remarks(audit, ended.packet_time),

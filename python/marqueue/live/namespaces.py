@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO
 
 from marqueue.errors import RunError
-from marqueue.live import requirements
+from marqueue.live import isolation, requirements
 from marqueue.live.termination import deferred
 
 LOCKS = Path("/run/marqueue")
@@ -62,7 +62,9 @@ def _take(turn: IO[str]) -> None:
 
 
 def clear_leftovers() -> list[str]:
-    """Removes the namespaces whose owners are gone. Returns their names."""
+    """Removes the namespaces whose owners are gone, and gives back a processor that was isolated.
+    Returns the names of the namespaces."""
+    isolation.remove_leftovers()
     gone = []
     # A command interrupted by the death of its owner may have created the name only.
     names = {path.name for where in (LOCKS, NAMES) for path in where.glob(f"{PREFIX}*")}

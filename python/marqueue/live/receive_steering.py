@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from marqueue.errors import RunError
-from marqueue.live import requirements
+from marqueue.live import isolation, requirements
 
 GROUP = 32
 """Processors in a group of digits of a mask."""
@@ -20,9 +20,8 @@ GROUP = 32
 def steer(namespace: str | None, device: str) -> bool:
     """Has the packets of a device handled on the processors of senders and receivers. Returns false
     if that cannot be had: on a machine with one processor, or without RPS in its kernel."""
-    link = max(requirements.allowed())
-    others = [cpu for cpu in requirements.processors() if cpu != link]
-    if not others:
+    others = requirements.processors()
+    if len(requirements.allowed()) == 1 and not isolation.is_isolated():
         return False
     file = f"/sys/class/net/{device}/queues/rx-0/rps_cpus"
     # Only a sysfs that is mounted within the namespace shows its devices.

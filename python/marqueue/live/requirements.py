@@ -16,6 +16,7 @@ from ipaddress import IPv6Address
 from pathlib import Path
 
 from marqueue.errors import RunError
+from marqueue.live import isolation
 
 TUN = Path("/dev/net/tun")
 IPV6 = Path("/proc/sys/net/ipv6")
@@ -115,13 +116,14 @@ def inside(namespace: str, command: Sequence[str], cpus: Iterable[int] = ()) -> 
 
 def processors() -> tuple[int, ...]:
     """The CPUs for senders and receivers: all but the last, which the link uses, if there are
-    several."""
+    several and the link has none of its own."""
     mine = allowed()
-    return tuple(mine[:-1] or mine)
+    return tuple(mine if isolation.is_isolated() else mine[:-1] or mine)
 
 
 def allowed() -> list[int]:
-    """The CPUs that this process may use. The link uses the last one."""
+    """The CPUs that this process may use. The link uses the last one, or one that is isolated for
+    it and not among them."""
     return sorted(os.sched_getaffinity(0))
 
 

@@ -26,6 +26,7 @@ from marqueue.live.endpoint_programs import FlowRecord, endpoints
 from marqueue.live.endpoints import DEVICE, configure
 from marqueue.live.flows import LAWS, Flow, Host, flows_of, hosts_by_number, hosts_of
 from marqueue.live.iperf import run_receivers, run_senders
+from marqueue.live.isolation import OwnProcessor
 from marqueue.live.lateness import least_round_trip
 from marqueue.live.machine import Timers, watched
 from marqueue.live.namespaces import namespaces
@@ -60,15 +61,17 @@ def run_live(
     ipv6: bool = False,
     progress: Progress | None = None,
     timers: Timers | None = None,
+    own: OwnProcessor | None = None,
     retries: int = 0,
 ) -> Result:
     """Runs the replications of the scenario one after the other, in real time.
 
     ``law`` (such as "bbr") replaces the window law of every flow by one of the kernel's. With
     ``ipv6`` packets are IPv6, of the same size. ``timers`` say how the link waits
-    (:attr:`Timers.longest_poll`), and are kept with the result. A replication for which the machine
-    did not keep up is run again, up to ``retries`` times: whether it did is seen from timers, not
-    from what was measured, so that this chooses no results.
+    (:attr:`Timers.longest_poll`), and are kept with the result; on a processor of its ``own``
+    (:func:`marqueue.live.isolation.isolated_processor`) it never waits. A replication for which the
+    machine did not keep up is run again, up to ``retries`` times: whether it did is seen from
+    timers, not from what was measured, so that this chooses no results.
     ``result.provenance.live`` says whether the machine kept up. Raises ScenarioError if live runs
     do not support the scenario, RunError if the machine cannot do it, BrokenProgram if a class in
     Python that manages a queue breaks off.
@@ -96,7 +99,7 @@ def run_live(
 
         for attempt in range(retries + 1):
             with _laws_loaded(flows):
-                raw = _replication(plan, seed, hosts, flows, timers, tell)
+                raw = _replication(plan, seed, hosts, flows, timers, own, tell)
             raw["audit"]["retries"] = attempt
             if not invalid_reasons(raw["audit"], raw["audit"]["packet_time"]):
                 break
@@ -128,6 +131,7 @@ def _replication(
     hosts: Sequence[Host],
     flows: Sequence[Flow],
     timers: Timers | None,
+    own: OwnProcessor | None,
     tell: Callable[[float], None],
 ) -> dict[str, Any]:
     """The measurements of one run in the form of the simulator's engine, with its audit."""
@@ -136,7 +140,7 @@ def _replication(
     paced = [flow for flow in flows if flow.kind == "paced"]
     others = [flow for flow in flows if not flow.greedy and flow.kind != "paced"]
     with namespaces("near", "far") as (near, far):
-        link = _link(plan, seed, near, far, hosts, timers)
+        link = _link(plan, seed, near, far, hosts, timers, own)
         configure(plan, near, far, hosts)
         taken: dict[str, Any] = {}
         with (
@@ -160,6 +164,7 @@ def _replication(
             "packet_time": link.packet_time,
             "round_trip": least_round_trip(plan),
             "duration": float(edges[-1]),
+            "isolated": own.number if own else None,
         }
         raw["audit"] |= taken
         for end, name in (("near", near), ("far", far)):
@@ -197,6 +202,7 @@ def _link(
     far: str,
     hosts: Sequence[Host],
     timers: Timers | None,
+    own: OwnProcessor | None,
 ) -> _core.LiveLink:
     """The links of a plan between two namespaces, not started."""
     try:
@@ -209,6 +215,7 @@ def _link(
                 max(host.wire for host in hosts),
                 hosts_by_number(hosts),
                 longest_poll=timers.longest_poll if timers else None,
+                own_processor=str(own.threads) if own else None,
             )
     except OSError as error:
         raise RunError(str(error.strerror or error)) from None
