@@ -403,6 +403,9 @@ bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 	$(BY_PROFILE) $(ONCE)
 	$(BIN)/python -m benches.peers $(BENCH)
 
+bench-minim: $(EXTENSION) ## Time the work of minim's benchmark, and minim beside it: MINIM=PROGRAM (two minutes)
+	$(BIN)/python -m benches.minim $(if $(MINIM),--minim $(MINIM)) $(BENCH)
+
 bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chromium beside the native one, and the lab's first picture (a minute)
 	$(BIN)/python -m benches.lab $(BENCH)
 	$(BIN)/python -m benches.lab_page
