@@ -102,7 +102,9 @@ def scenario() -> Scenario:
 def measure(rounds: int, program: Path | None) -> dict[str, list[Sample]]:
     """The runs of both, in turns."""
     plan = compile(scenario())
-    runs: dict[str, list[Sample]] = {"here": []} | ({"minim": []} if program else {})
+    runs: dict[str, list[Sample]] = {"here": []}
+    if program:
+        runs["minim"] = []
     for seed in range(1, rounds + 1):
         ours = here.run_plan(plan, seed, here.ONCE)
         runs["here"].append(Sample(ours.packets, ours.engine))
