@@ -403,6 +403,9 @@ bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 	$(BY_PROFILE) $(ONCE)
 	$(BIN)/python -m benches.peers $(BENCH)
 
+bench-minim: $(EXTENSION) ## Time the work of minim's benchmark, and minim beside it: MINIM=PROGRAM (two minutes)
+	$(BIN)/python -m benches.minim $(if $(MINIM),--minim $(MINIM)) $(BENCH)
+
 bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chromium beside the native one, and the lab's first picture (a minute)
 	$(BIN)/python -m benches.lab $(BENCH)
 	$(BIN)/python -m benches.lab_page
@@ -413,7 +416,7 @@ bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors,
 bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor (two minutes; the machine must be idle)
 	$(BIN)/python -m benches.sweep $(BENCH)
 
-bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^6 flows, beside the floor (10 minutes)
+bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^7 flows, beside the floor (20 minutes, 10 GB)
 	$(BIN)/python -m benches.scale $(BENCH)
 
 bench-programs: $(EXTENSION) $(INSTALLED) ## What an AQM costs in Python, with Numba and in Rust (a minute)

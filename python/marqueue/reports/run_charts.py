@@ -13,10 +13,10 @@ from marqueue.reports.curves import over_replications, replication_choice
 from marqueue.reports.run_answer import busiest
 from marqueue.results.congested_links import congested_links
 from marqueue.results.distributions import delay_distribution, queue_distribution
-from marqueue.results.flows import Flows
 from marqueue.results.quantities import SERIES_LABELS, axis_label, series_label, shown_unit
 from marqueue.results.rows import rows_where
 from marqueue.statistics.estimates import Floats, ecdf
+from marqueue.statistics.sketch import QuantileSketch
 
 if TYPE_CHECKING:
     from marqueue.results import Result, ResultData
@@ -315,21 +315,19 @@ def _of_flows(result: Result) -> Iterator[Chart]:
     if len(groups) > MOST_CURVES_OF_FLOWS:
         groups = [None]
     parts = {
-        (group or "", class_ or ""): result.flow_sets(group=group, class_=class_)
+        (group or "", class_ or ""): result.measured_flows(group=group, class_=class_)
         for group in groups
         for class_ in classes
     }
 
-    def curves(of: Callable[[Flows], Floats]) -> list[ChartCurve]:
+    def curves(of: Callable[[Any], Values], unit: float = 1.0) -> list[ChartCurve]:
         values = {
-            part: np.concatenate([of(each) for each in sets])
-            for part, sets in parts.items()
-            if sets
+            part: [found for each in sets if len(found := of(each))] for part, sets in parts.items()
         }
         return [
-            ChartCurve(np.append(x[0], x), np.append(0.0, share), name)
-            for name, each in _divided({k: v for k, v in values.items() if len(v)}).items()
-            for x, share in [ecdf(each)]
+            ChartCurve(np.append(x[0], x) / unit, np.append(0.0, share), name)
+            for name, each in _divided({k: v for k, v in values.items() if v}).items()
+            for x, share in [_distribution(each)]
         ]
 
     settings: dict[str, Any] = {"kind": "step", "floor": 0.0}
@@ -344,7 +342,7 @@ def _of_flows(result: Result) -> Iterator[Chart]:
             name="fct-cdf",
             **settings,
         )
-    long = curves(lambda flows: flows.long_rates / 1e6)
+    long = curves(lambda flows: flows.long_rates, 1e6)
     if long:
         yield Chart(
             "Goodput of each long flow over the measured time",
@@ -356,7 +354,19 @@ def _of_flows(result: Result) -> Iterator[Chart]:
         )
 
 
-def _divided(values: Mapping[tuple[str, str], Floats]) -> dict[str, Floats]:
+Values = Floats | QuantileSketch
+"""Values of flows, or a sketch of very many."""
+
+
+def _distribution(parts: Sequence[Values]) -> tuple[Floats, Floats]:
+    """The empirical distribution of some values, at least one."""
+    sketches = [each for each in parts if isinstance(each, QuantileSketch)]
+    if sketches:
+        return sum(sketches[1:], sketches[0]).distribution()
+    return ecdf(np.concatenate([each for each in parts if not isinstance(each, QuantileSketch)]))
+
+
+def _divided(values: Mapping[tuple[str, str], list[Values]]) -> dict[str, list[Values]]:
     """Values of flows by what tells them apart: group, class or both, as far as there is room."""
     groups = {group for group, _ in values}
     classes = {class_ for _, class_ in values}
@@ -367,12 +377,12 @@ def _divided(values: Mapping[tuple[str, str], Floats]) -> dict[str, Floats]:
     if len(groups) > 1 and len(classes) > 1:
         names.insert(0, lambda group, class_: f"{group}, {class_}")
     for name in names:
-        out: dict[str, list[Floats]] = {}
+        out: dict[str, list[Values]] = {}
         for part, each in values.items():
-            out.setdefault(name(*part), []).append(each)
+            out.setdefault(name(*part), []).extend(each)
         if len(out) <= MOST_CURVES_OF_FLOWS:
             break
-    return {name: np.concatenate(each) for name, each in out.items()}
+    return out
 
 
 def _shares(result: Result) -> Iterator[Chart]:

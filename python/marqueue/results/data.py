@@ -10,9 +10,18 @@ import pyarrow as pa
 
 from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
-from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, FlowColumns, Flows, flow_sets
+from marqueue.results.flow_sums import Part, Selection, Wanted
+from marqueue.results.flows import (
+    FLOW_FIGURES,
+    RUN_FIGURES,
+    FlowColumns,
+    Flows,
+    MeasuredFlows,
+    flow_sets,
+)
 from marqueue.results.link import Link
 from marqueue.results.link_tables import LinkTables
+from marqueue.results.many_flows import MOST_AT_ONCE, ManyFlows
 from marqueue.results.media import MEDIA_FIGURES, frame_sets
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
@@ -37,11 +46,14 @@ class ResultData(Timeline):
         plan: Mapping[str, Any],
         provenance: Provenance,
         tables: Mapping[str, pa.Table],
+        many_flows: ManyFlows | None = None,
     ) -> None:
         self.scenario = dict(scenario)
         self.plan = dict(plan)
         self.provenance = provenance
         self.tables = dict(tables)
+        self.many_flows = many_flows
+        """The flows, if they are more than :data:`MANY`; the tables are then without them."""
 
     # The scenario
 
@@ -118,8 +130,20 @@ class ResultData(Timeline):
         window W), sent, retransmits (packets), timeouts, ecn_cuts, goodput (bit/s, over the part
         of the measured time in which the flow was active). The counts from sent to ecn_cuts cover
         the whole run.
+
+        If there are more than :data:`~marqueue.results.many_flows.MANY`, the table is made at each
+        call, and takes about 120 bytes a flow.
         """
+        if self.many_flows is not None:
+            return self.many_flows.table()
         return self.tables["flows"]
+
+    @property
+    def flow_count(self) -> int:
+        """Number of flows, over all replications."""
+        if self.many_flows is not None:
+            return self.many_flows.num_rows
+        return int(self.tables["flows"].num_rows)
 
     @cached_property
     def _flow_columns(self) -> FlowColumns:
@@ -131,10 +155,34 @@ class ResultData(Timeline):
         """The flows, of one group or class if given, in a window: one entry per replication that
         reached the window.
         """
+        windows, span = self._part(window)
+        return flow_sets(self._flow_columns, windows, span, self.ends, group=group, class_=class_)
+
+    def measured_flows(
+        self, window: Span = None, *, group: str | None = None, class_: str | None = None
+    ) -> Sequence[MeasuredFlows]:
+        """What the figures need of :meth:`flow_sets`. If there are more flows than
+        :data:`~marqueue.results.many_flows.MANY`, quantiles are within 1 %, and nothing has a value
+        for each flow.
+        """
+        if self.many_flows is None:
+            return self.flow_sets(window, group=group, class_=class_)
+        wanted = self._part(window), Selection(group, class_)
+        return self.many_flows.sums(wanted, self._usual_sums, self.ends)
+
+    def _part(self, window: Span) -> Part:
         windows = self.measured if window is None else (window,)
-        return flow_sets(
-            self._flow_columns, windows, self.span(window), self.ends, group=group, class_=class_
-        )
+        return Part(tuple(windows), self.span(window))
+
+    def _usual_sums(self) -> list[Wanted]:
+        """What a summary and a report show of flows."""
+        groups, classes = self.groups[:MOST_AT_ONCE], self.classes[:MOST_AT_ONCE]
+        alone = [Selection(), *map(Selection, groups), *(Selection(None, c) for c in classes)]
+        both = [Selection(group, class_) for group in groups for class_ in classes]
+        return [
+            *((self._part(window), each) for window in (None, *self.begun) for each in alone),
+            *((self._part(None), each) for each in both if len(both) <= MOST_AT_ONCE),
+        ]
 
     def traffic(
         self, window: Span = None, *, group: str | None = None, class_: str | None = None
@@ -143,7 +191,7 @@ class ResultData(Timeline):
         goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
         fct_p99 (s), estimated over replications.
         """
-        return _estimates(FLOW_FIGURES, self.flow_sets(window, group=group, class_=class_))
+        return _estimates(FLOW_FIGURES, self.measured_flows(window, group=group, class_=class_))
 
     @cached_property
     def media_groups(self) -> list[str]:
@@ -182,8 +230,10 @@ class ResultData(Timeline):
         self, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
         """Counts of flows over the whole run, including the warm-up, by name of the figure."""
-        return _estimates(RUN_FIGURES, self.flow_sets(group=group, class_=class_))
+        return _estimates(RUN_FIGURES, self.measured_flows(group=group, class_=class_))
 
 
-def _estimates(figures: Sequence[Figure[Flows]], sets: Sequence[Flows]) -> dict[str, Estimate]:
+def _estimates(
+    figures: Sequence[Figure[MeasuredFlows]], sets: Sequence[MeasuredFlows]
+) -> dict[str, Estimate]:
     return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from marqueue.statistics.estimates import Counts, Floats, jain, quantile
 
 #: Kinds of flows that react to congestion.
 CONTROLLED = ("tcp", "paced", "quic", "media")
+
+#: Counts of each flow over the whole run.
+TOTALS = ("sent", "retransmits", "timeouts", "ecn_cuts")
 
 #: One name per row, such as the kind of each flow.
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
@@ -136,6 +139,40 @@ class Flows:
         fct = self.fct[self._began()]
         return fct[np.isfinite(fct)]
 
+    @property
+    def goodput(self) -> float:
+        """Goodput of all flows together, bit/s."""
+        return float(8.0 * self.delivered.sum() / (self.end - self.begin))
+
+    @property
+    def goodput_per_flow(self) -> float:
+        """Mean of :attr:`rates`, bit/s."""
+        return _mean(self.rates)
+
+    @property
+    def present(self) -> int:
+        """Number of flows that were active in the window."""
+        return int((self.seconds_present > 0).sum())
+
+    @property
+    def jain(self) -> float:
+        """Jain's index of :attr:`long_rates`."""
+        return jain(self.long_rates)
+
+    @property
+    def done(self) -> int:
+        """Number of finite flows that started in the window and finished in the run."""
+        return len(self.completion_times)
+
+    @property
+    def fct_mean(self) -> float:
+        """Mean completion time, s."""
+        return _mean(self.completion_times)
+
+    def fct_quantile(self, share: float) -> float:
+        """The completion time that this share of the flows did not exceed, s."""
+        return quantile(self.completion_times, share)
+
     def _began(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         return (self.size > 0) & (self.begin <= self.start) & (self.start < self.end)
 
@@ -172,10 +209,7 @@ def flow_sets(
                 fct=columns["fct"][here],
                 size=columns["size"][here],
                 delivered=np.sum(delivered, axis=0, dtype=float),
-                totals={
-                    name: columns[name][here].sum()
-                    for name in ("sent", "retransmits", "timeouts", "ecn_cuts")
-                },
+                totals={name: columns[name][here].sum() for name in TOTALS},
             )
         )
     return out
@@ -185,43 +219,67 @@ def _mean(x: Floats) -> float:
     return float(x.mean()) if x.size else float("nan")
 
 
+class MeasuredFlows(Protocol):
+    """What figures need of the flows of one replication in a window; see :class:`Flows`."""
+
+    @property
+    def goodput(self) -> float:
+        """Of all flows together, bit/s."""
+
+    @property
+    def goodput_per_flow(self) -> float:
+        """Mean over the flows that were active, bit/s."""
+
+    @property
+    def present(self) -> int:
+        """Number of flows that were active."""
+
+    @property
+    def jain(self) -> float:
+        """Jain's index of long flows."""
+
+    @property
+    def started(self) -> int:
+        """Number of finite flows that started."""
+
+    @property
+    def done(self) -> int:
+        """Number of them that finished in the run."""
+
+    @property
+    def fct_mean(self) -> float:
+        """Mean completion time, s."""
+
+    def fct_quantile(self, share: float) -> float:
+        """The completion time that this share of the flows did not exceed, s."""
+
+    @property
+    def totals(self) -> Mapping[str, float]:
+        """Counts over the whole run."""
+
+
 #: Figures of flows in a window, in the order of reports.
-FLOW_FIGURES: tuple[Figure[Flows], ...] = (
-    Figure(
-        "goodput",
-        "Goodput, total",
-        "Mbit/s",
-        lambda f: 8.0 * f.delivered.sum() / (f.end - f.begin),
-        scale=1e-6,
-    ),
+FLOW_FIGURES: tuple[Figure[MeasuredFlows], ...] = (
+    Figure("goodput", "Goodput, total", "Mbit/s", lambda f: f.goodput, scale=1e-6),
     Figure(
         "goodput_per_flow",
         "Goodput, mean of a flow",
         "Mbit/s",
-        lambda f: _mean(f.rates),
+        lambda f: f.goodput_per_flow,
         scale=1e-6,
     ),
-    Figure("flows", "Flows", "", lambda f: int((f.seconds_present > 0).sum())),
-    Figure("jain", "Jain's index, long flows", "", lambda f: jain(f.long_rates)),
+    Figure("flows", "Flows", "", lambda f: f.present),
+    Figure("jain", "Jain's index, long flows", "", lambda f: f.jain),
     Figure("started", "Finite flows started", "", lambda f: f.started),
-    Figure("done", "Finite flows finished", "", lambda f: len(f.completion_times)),
-    Figure("fct_mean", "Flow completion time, mean", "s", lambda f: _mean(f.completion_times)),
-    Figure(
-        "fct_median",
-        "Flow completion time, median",
-        "s",
-        lambda f: quantile(f.completion_times, 0.5),
-    ),
-    Figure(
-        "fct_p95", "Flow completion time, p95", "s", lambda f: quantile(f.completion_times, 0.95)
-    ),
-    Figure(
-        "fct_p99", "Flow completion time, p99", "s", lambda f: quantile(f.completion_times, 0.99)
-    ),
+    Figure("done", "Finite flows finished", "", lambda f: f.done),
+    Figure("fct_mean", "Flow completion time, mean", "s", lambda f: f.fct_mean),
+    Figure("fct_median", "Flow completion time, median", "s", lambda f: f.fct_quantile(0.5)),
+    Figure("fct_p95", "Flow completion time, p95", "s", lambda f: f.fct_quantile(0.95)),
+    Figure("fct_p99", "Flow completion time, p99", "s", lambda f: f.fct_quantile(0.99)),
 )
 
 #: Figures of flows over the whole run, including the warm-up.
-RUN_FIGURES: tuple[Figure[Flows], ...] = (
+RUN_FIGURES: tuple[Figure[MeasuredFlows], ...] = (
     Figure("sent", "Data packets sent", "", lambda f: f.totals["sent"]),
     Figure("retransmits", "Retransmissions", "", lambda f: f.totals["retransmits"]),
     Figure(

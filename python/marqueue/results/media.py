@@ -193,12 +193,10 @@ def flow_columns(
     raws: Sequence[Raw], begin: float, until: Floats
 ) -> Iterator[tuple[str, str, Floats]]:
     """Columns of the table of flows, as name, unit and values (NaN for other flows): of the frames
-    made from ``begin`` on. ``until`` is the end of each flow, s. There are none without media.
+    made from ``begin`` on. ``until`` is the end of each flow, s.
     """
     first = np.cumsum([0, *(len(raw["flows"]["start"]) for raw in raws)])
     of = [(first[r] + m["flow"], m) for r, raw in enumerate(raws) for m in raw["media"]]
-    if not of:
-        return
     columns = {figure.name: np.full(len(until), np.nan) for figure in MEDIA_FIGURES}
     for row, m in of:
         here = m["made"] >= begin

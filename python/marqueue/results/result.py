@@ -23,7 +23,7 @@ from marqueue.results import labels, media, pcapng, tables, trace_tables
 from marqueue.results.columns import Raw
 from marqueue.results.congestion_windows import cwnd_tables
 from marqueue.results.data import ResultData
-from marqueue.results.flow_table import flows_table
+from marqueue.results.flow_table import FlowRows
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import (
     read_circumstances,
@@ -34,6 +34,7 @@ from marqueue.results.integrity import (
 )
 from marqueue.results.labelled import labelled
 from marqueue.results.link import with_figures
+from marqueue.results.many_flows import MANY, ManyFlows
 from marqueue.results.output_directory import claim
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from marqueue.results.summary_table import SummaryTable
 
 
+FLOWS = "flows.parquet"
 SHOWN_BY = "marqueue.notebook"
 """What shows a result in a notebook draws charts, and so stands above this package: it is imported
 by name when a notebook asks for it."""
@@ -63,8 +65,8 @@ class Result(ResultData):
     """The result of a scenario, with all replications.
 
     ``scenario`` is the scenario as run, ``plan`` the input of the engine, ``provenance`` how the
-    result was made, and ``tables`` the data (see :meth:`to_arrow`). Two results are equal if all of
-    these are equal.
+    result was made, and ``tables`` the data (see :meth:`to_arrow`; without the flows if there are
+    very many). Two results are equal if all of these are equal.
 
     A ``window`` argument is the index of a measuring window; None is the measured time, which is
     all windows after the warm-up, merged. All values are in base units: s, bit/s, bytes, packets,
@@ -95,8 +97,9 @@ class Result(ResultData):
         plan: Mapping[str, Any],
         provenance: Provenance,
         tables: Mapping[str, pa.Table],
+        many_flows: ManyFlows | None = None,
     ) -> None:
-        super().__init__(scenario, plan, provenance, tables)
+        super().__init__(scenario, plan, provenance, tables, many_flows)
         self.theory: Overlay | None = None
         """The fluid model beside the simulation, after :meth:`add_theory`."""
 
@@ -111,6 +114,8 @@ class Result(ResultData):
         """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
         classes = labels.result_classes(scenario)
+        flows = FlowRows(plan, raws, groups, classes, labels.warmup_windows(scenario))
+        many = flows.num_rows > MANY
         made = {
             "series": tables.series_table(plan, raws),
             "windows": tables.windows_table(plan, raws),
@@ -119,7 +124,7 @@ class Result(ResultData):
             "shares": tables.shares_table(plan, raws, groups),
             "queue_histogram": tables.queue_histogram_table(plan, raws),
             "delay_histogram": tables.delay_histogram_table(plan, raws),
-            "flows": flows_table(plan, raws, groups, classes, labels.warmup_windows(scenario)),
+            "flows": None if many else flows.table(),
             "trace": trace_tables.trace_table(plan, raws),
             "tcp": trace_tables.tcp_table(raws),
             "path_model": trace_tables.model_table(raws),
@@ -129,7 +134,7 @@ class Result(ResultData):
             **cwnd_tables(plan, raws, groups),
         }
         present = {name: table for name, table in made.items() if table is not None}
-        result = cls(scenario, plan, provenance, present)
+        result = cls(scenario, plan, provenance, present, ManyFlows(flows) if many else None)
         result.tables["windows"] = with_figures(result.tables["windows"], result._links)
         return result
 
@@ -141,6 +146,8 @@ class Result(ResultData):
             and self.provenance == other.provenance
             and self.tables.keys() == other.tables.keys()
             and all(table.equals(other.tables[name]) for name, table in self.tables.items())
+            and self.flow_count == other.flow_count
+            and (self.many_flows is None or self.many_flows.equals(other.many_flows))
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -149,7 +156,7 @@ class Result(ResultData):
         kind = "Partial result" if self.partial else "Result"
         return (
             f"<{kind} {self.name!r}: {self.replications} replications, links "
-            f"{', '.join(self.links)}, {self.flows.num_rows} flows>"
+            f"{', '.join(self.links)}, {self.flow_count} flows>"
         )
 
     def add_theory(self) -> Overlay:
@@ -212,6 +219,8 @@ class Result(ResultData):
         """
         if name == "figures":
             return self.figures()
+        if name == "flows":
+            return self.flows
         if name not in self.tables:
             raise KeyError(
                 f"table {name!r}, expected one of: {', '.join(['figures', *self.tables])}"
@@ -280,6 +289,8 @@ class Result(ResultData):
         options of the run.
         """
         tables.write(self.tables, directory)
+        if self.many_flows is not None:
+            tables.write_parts(self.many_flows.parts(), directory / FLOWS)
         for link, file in pcapng.file_names(self).items():
             self.write_pcapng(directory / file, link)
         text = tomli_w.dumps(self.scenario)
@@ -310,6 +321,9 @@ class Result(ResultData):
     def load(cls, directory: str | os.PathLike[str]) -> Result:
         """Reads a result that :meth:`save` has written. Warns (PartialResult) if it is partial.
 
+        Of more flows than :data:`~marqueue.results.many_flows.MANY` the file is read when it is
+        needed, so it must stay.
+
         Every file is checked against its digest. Raises ResultError, with the file, if the
         directory is not the result of a run or a file has changed; OSError if a file cannot be
         read.
@@ -329,13 +343,18 @@ class Result(ResultData):
         if made.partial_remark:
             warnings.warn(f"{path}: {made.partial_remark}", PartialResult, stacklevel=2)
         names = [name for name in provenance["files"] if name.endswith(".parquet")]
-        found = tables.read(verified(path, provenance, name) for name in names)
+        files = {name: verified(path, provenance, name) for name in names}
+        many = None
+        if (stored := tables.StoredRows(files[FLOWS])).num_rows > MANY:
+            many = ManyFlows(stored)
+            del files[FLOWS]
+        found = tables.read(files.values())
         plan, summary = (
             json.loads(verified(path, provenance, name).read_text(encoding="utf-8"))
             for name in ("plan.json", "summary.json")
         )
         text = verified(path, provenance, "scenario.toml").read_text(encoding="utf-8")
-        result = cls(tomllib.loads(text), plan, made, found)
+        result = cls(tomllib.loads(text), plan, made, found, many)
         if "theory" in summary:
             result.add_theory()
         return result

@@ -63,6 +63,7 @@ def provenance_remarks(result: ResultData) -> list[str]:
         made.warmup_remark,
         made.stopping_remark,
         made.live_remark,
+        result.many_flows and result.many_flows.remark,
     )
     return [each for each in remarks if each]
 
@@ -183,4 +184,4 @@ def _without_queue(result: ResultData) -> list[str]:
 
 
 def _unfinished(result: ResultData) -> int:
-    return sum(f.started - len(f.completion_times) for f in result.flow_sets())
+    return sum(f.started - f.done for f in result.measured_flows())

@@ -10,7 +10,7 @@ import numpy as np
 
 from marqueue.results import labels, tables
 from marqueue.results.columns import Raw
-from marqueue.results.flow_table import flows_table
+from marqueue.results.flow_table import FlowRows
 from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.link_tables import LinkTables
@@ -57,13 +57,13 @@ def _flows(
     measured: range,
 ) -> dict[Subject, Sequence[Any]]:
     columns = FlowColumns(
-        flows_table(
+        FlowRows(
             plan,
             raws,
             labels.group_names(scenario, plan),
             labels.result_classes(scenario),
             measured.start,
-        )
+        ).table()
     )
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     span = float(edges[measured.start]), float(edges[-1])

@@ -53,7 +53,7 @@ class Subject:
 
     @property
     def selection(self) -> dict[str, str]:
-        """The arguments of :meth:`Result.flow_sets` that select its flows."""
+        """The arguments of :meth:`Result.measured_flows` that select its flows."""
         return {{"group": "group", "class": "class_"}[self.kind]: self.name} if self.name else {}
 
     def measured(self, part: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -70,7 +70,7 @@ class Subject:
         that reached it."""
         if self.kind == "link":
             return result.link(self.name).windows(window)
-        return result.flow_sets(window, **self.selection)
+        return result.measured_flows(window, **self.selection)
 
 
 def subjects(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -207,6 +207,44 @@ def write(tables: Mapping[str, pa.Table], directory: Path) -> None:
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Writes a table with a checksum for each page; the same table gives the same bytes."""
     pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+
+
+def write_parts(parts: Iterable[pa.Table], path: Path) -> None:
+    """Writes the parts of a table, at least one, as :func:`write_parquet` does, each as a row group
+    (or several, if it is very large). Only one part is in memory."""
+    parts = iter(parts)
+    first = next(parts)
+    # Times and rates of flows differ: a dictionary of them is larger than they are.
+    repeated = [field.name for field in first.schema if field.type != pa.float64()]
+    with pq.ParquetWriter(
+        path,
+        first.schema,
+        compression="zstd",
+        write_page_checksum=True,
+        use_dictionary=repeated,
+    ) as writer:
+        writer.write_table(first)
+        del first
+        for part in parts:
+            writer.write_table(part)
+
+
+class StoredRows:
+    """A table in a file that :func:`write_parts` has written. The file must stay as it is."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.num_rows: int = pq.read_metadata(path).num_rows
+
+    def table(self) -> pa.Table:
+        """The whole table."""
+        return pq.read_table(self._path, page_checksum_verification=True)
+
+    def parts(self) -> Iterator[pa.Table]:
+        """Its row groups."""
+        with pq.ParquetFile(self._path, page_checksum_verification=True) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group)
 
 
 def read(files: Iterable[Path]) -> dict[str, pa.Table]:
