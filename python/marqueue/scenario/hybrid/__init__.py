@@ -1,0 +1,6 @@
+"""Hybrid runs: which links are no bottlenecks, and the plan in which a model stands for their
+queues."""
+
+from marqueue.scenario.hybrid.wires import MOST_PHASES, TooManyPhases, with_models
+
+__all__ = ["MOST_PHASES", "TooManyPhases", "with_models"]
