@@ -67,9 +67,7 @@ class Bundles:
         packets = [(each.packet, float(ANSWER)) for each in senders]
         rtts = np.add.reduceat(delays[links], first[:-1])
         crossings = Crossings(first, links, _in_both_directions(shares, sizes))
-        return cls(
-            senders, crossings, _in_both_directions(packets, sizes), np.maximum(rtts, 1e-6)
-        )
+        return cls(senders, crossings, _in_both_directions(packets, sizes), np.maximum(rtts, 1e-6))
 
     def column(self, name: str) -> Array:
         """An attribute of all senders as an array."""
@@ -91,7 +89,8 @@ def _senders(plan: Plan) -> Iterator[Sender]:
             case "tcp":
                 of, write = tcp[given["transport"]], given.get("write")
                 route, count, wanted = given["route"], given["count"], np.inf
-                if write:
+                # What it writes first may be there all the time.
+                if write and not write.get("first"):
                     each = 8 * of["packet"] * write["packets"] * NS / write["every"]
                     wanted = count * each
                 yield Sender(i, route, count, wanted=wanted, by_rtt=True, **of)

@@ -94,5 +94,6 @@ def _wait(bundles: Bundles, rates: Array, capacity: Array, used: Array) -> Array
     crossings = bundles.crossings
     bits = crossings.shares * np.repeat(rates, np.diff(crossings.first))
     squares = np.bincount(crossings.links, bits * 8 * bundles.packets, len(capacity)) / capacity**2
-    free = 1 - used
-    return np.divide(squares / 2, free, out=np.full(len(free), np.inf), where=free > 1e-9)
+    free, waits = 1 - used, np.full(len(used), np.inf)
+    np.divide(squares / 2, free, out=waits, where=free > 1e-9)
+    return waits

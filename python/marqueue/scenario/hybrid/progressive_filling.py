@@ -31,7 +31,8 @@ class Crossings:
     def loads(self, rates: Array, links: int) -> Array:
         """What each link carries, bit/s, from the rates of the bundles, bit/s: shape [links]."""
         carried = self.shares * np.repeat(rates, np.diff(self.first))
-        return np.bincount(self.links, carried, links)
+        loads: Array = np.bincount(self.links, carried, links)
+        return loads
 
 
 def fill(crossings: Crossings, capacity: Array, weights: Array, wanted: Array) -> Array:
@@ -84,7 +85,8 @@ def _levels(left: Array, slope: Array, entries: Array) -> Array:
     """The level at which each link becomes full: its capacity without what flows have for good,
     over the weights of those that grow."""
     grows = (entries > 0) & (slope > 0)
-    return np.divide(np.maximum(left, 0.0), slope, out=np.full(len(left), np.inf), where=grows)
+    levels: Array = np.full(len(left), np.inf)
+    return np.divide(np.maximum(left, 0.0), slope, out=levels, where=grows)
 
 
 def _freeze(

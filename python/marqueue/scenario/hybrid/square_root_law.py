@@ -29,7 +29,9 @@ def tcp_rates(crossings: Crossings, capacity: Array, weights: Array, wanted: Arr
     rates = np.minimum(weights, wanted)
     for _ in range(ROUNDS):
         heard = np.add.reduceat(crossings.shares * signals[crossings.links], crossings.first[:-1])
-        most = np.divide(weights, np.sqrt(heard), out=np.full(len(weights), np.inf), where=heard > 0)
+        most = np.divide(
+            weights, np.sqrt(heard), out=np.full(len(weights), np.inf), where=heard > 0
+        )
         rates = np.minimum(most, wanted)
         carried = crossings.shares * np.repeat(rates, sizes)
         signals *= np.bincount(crossings.links, carried, links) / capacity

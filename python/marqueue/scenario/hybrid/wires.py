@@ -80,7 +80,8 @@ def _packets(bundles: Bundles, routes: int) -> list[float]:
     """The size of data packets on each route, bytes: the largest, if groups differ."""
     largest = np.zeros(routes)
     np.maximum.at(largest, bundles.column("route"), bundles.column("packet"))
-    return np.where(largest > 0, largest, ANSWER).tolist()
+    sizes: list[float] = np.where(largest > 0, largest, ANSWER).tolist()
+    return sizes
 
 
 def _without_queue(link: Mapping[str, Any], found: Prediction, i: int) -> Plan:
