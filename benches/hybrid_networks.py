@@ -110,9 +110,9 @@ def random_network(
     )
 
 
-def long_flows(count: int) -> list[dict[str, Any]]:
-    """Long TCP flows."""
-    return [{"kind": "tcp", "count": count, "jitter": "1 s"}]
+def long_flows(count: int, jitter: str = "1 s") -> list[dict[str, Any]]:
+    """Long TCP flows that start within a time."""
+    return [{"kind": "tcp", "count": count, "jitter": jitter}]
 
 
 def short_flows(per_second: float) -> list[dict[str, Any]]:

@@ -208,8 +208,8 @@ class Result(ResultData):
 
         Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
         delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
-        CPU; modelled if the run is hybrid; frames of media flows; trace, tcp, path_model, paced, media, cwnd and cwnd_variance if
-        the scenario records them.
+        CPU; modelled (links whose queue was a model) if the run is hybrid; frames of media flows;
+        trace, tcp, path_model, paced, media, cwnd and cwnd_variance if the scenario records them.
         Raises KeyError, with the names of the tables.
         """
         if name == "figures":

@@ -64,21 +64,19 @@ def fill(crossings: Crossings, capacity: Array, weights: Array, wanted: Array) -
             until = len(order)
         stopped = order[reached:until][growing[order[reached:until]]]
         reached = max(reached, until)
-        if len(stopped):
+        if len(stopped) or np.isinf(level):
             # Links without these flows become full later, so all of them reach their limits.
             rates[stopped] = wanted[stopped]
-        elif np.isinf(level):
-            return rates
+            if np.isinf(level):
+                return rates
         else:
             mine = by_link[first_of_link[link] : first_of_link[link + 1]]
             stopped = np.unique(bundle_of_entry[mine])
             stopped = stopped[growing[stopped]]
-            rates[stopped] = weights[stopped] * max(level, 0.0)
+            rates[stopped] = weights[stopped] * level
         growing[stopped] = False
-        touched = _freeze(crossings, stopped, rates, weights, left, slope, entries)
-        levels[touched] = _levels(left[touched], slope[touched], entries[touched])
-        if np.isinf(level):
-            return rates
+        _freeze(crossings, stopped, rates, weights, left, slope, entries)
+        levels = _levels(left, slope, entries)
 
 
 def _levels(left: Array, slope: Array, entries: Array) -> Array:
@@ -97,17 +95,14 @@ def _freeze(
     left: Array,
     slope: Array,
     entries: Array,
-) -> Array:
-    """Takes bundles that do not grow any more from their links, and returns these."""
+) -> None:
+    """Takes bundles that do not grow any more from their links."""
     starts, sizes = crossings.first[stopped], np.diff(crossings.first)[stopped]
-    total = int(sizes.sum())
     offsets = np.repeat(starts - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes)
-    mine = np.arange(total) + offsets
+    mine = np.arange(int(sizes.sum())) + offsets
     owner = np.repeat(stopped, sizes)
     links, shares = crossings.links[mine], crossings.shares[mine]
-    touched, where = np.unique(links, return_inverse=True)
-    n = len(touched)
-    left[touched] -= np.bincount(where, shares * rates[owner], n)
-    slope[touched] -= np.bincount(where, shares * weights[owner], n)
-    entries[touched] -= np.bincount(where, minlength=n)
-    return touched
+    n = len(left)
+    left -= np.bincount(links, shares * rates[owner], n)
+    slope -= np.bincount(links, shares * weights[owner], n)
+    entries -= np.bincount(links, minlength=n)
