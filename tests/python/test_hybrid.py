@@ -1,6 +1,8 @@
 """Hybrid runs: which links are bottlenecks, what stands for the others, and what results say."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -326,6 +328,17 @@ def test_too_many_starts_are_refused() -> None:
     ]
     with pytest.raises(ScenarioError, match=r"topology\.queues: got .* 70 .* expected at most 64"):
         chain(traffic=traffic)
+
+
+def test_without_numpy_it_is_refused() -> None:
+    """As in the page of the lab, whose Python has none."""
+    code = (
+        "import sys; sys.modules['numpy'] = None; from marqueue import from_toml; from_toml(TEXT)"
+    )
+    program = code.replace("TEXT", repr(chain().to_toml()))
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    expected = 'topology.queues: got "bottlenecks", expected "all" where Python has no numpy'
+    assert expected in done.stderr
 
 
 def test_mistakes_at_links_that_are_modelled_are_found() -> None:

@@ -51,9 +51,13 @@ def _check(c: Compilation, plan: Plan) -> None:
 
 def _hybrid(plan: Plan, topology: Graph) -> Plan:
     """The plan in which a model stands for the queues that are no bottlenecks."""
-    # It imports numpy, which no other scenario needs before it runs.
-    from marqueue.scenario.hybrid import MOST_PHASES, TooManyPhases, with_models
-
+    # It imports numpy, which no other scenario needs before it runs, and which the lab's page does
+    # not have.
+    try:
+        from marqueue.scenario.hybrid import MOST_PHASES, TooManyPhases, with_models
+    except ModuleNotFoundError as error:
+        message = f'got "bottlenecks", expected "all" where Python has no {error.name}'
+        raise ScenarioError([Problem("topology.queues", message)]) from None
     try:
         return with_models(plan, topology.bottleneck_from)
     except TooManyPhases as error:
