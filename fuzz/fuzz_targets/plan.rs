@@ -99,6 +99,7 @@ fn link(u: &mut Unstructured<'_>, i: usize) -> Result<LinkPlan> {
         medium,
         cpu: None,
         per_flow: None,
+        model: None,
     };
     if link.queue.is_none() {
         return if u.ratio(1, 4)? { links_of_flows(u, link) } else { Ok(link) };

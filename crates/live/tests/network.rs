@@ -36,6 +36,7 @@ fn link(name: &str, rate: u64, delay: u64, aqm: Option<&str>) -> LinkPlan {
         pipe: PipePlan::default(),
         cpu: None,
         per_flow: None,
+        model: None,
     }
 }
 

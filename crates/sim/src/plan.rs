@@ -104,6 +104,27 @@ pub struct LinkPlan {
     /// link has neither delay nor pipe.
     #[serde(default)]
     pub cpu: Option<CpuPlan>,
+    /// Its part in a hybrid run. The engine does not read it: it is for those who read results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelPlan>,
+}
+
+/// What of a network is a model in place of queues.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ModelPlan {
+    /// No packet enters this link, because wires stand for it.
+    Link {
+        /// Predicted share of its rate that is used.
+        utilization: f64,
+        /// Mean time that packets wait, part of the delay of the wires.
+        wait: Dur,
+    },
+    /// This wire stands for links that a route crosses one after the other.
+    Wire {
+        /// Indices into [`Plan::links`].
+        links: Vec<usize>,
+    },
 }
 
 /// A link for each flow.

@@ -21,6 +21,7 @@ fn plan(policy: PolicySpec) -> Plan {
         trace: false,
         pipe: PipePlan::default(),
         per_flow: None,
+        model: None,
         cpu: None,
     };
     let queue =

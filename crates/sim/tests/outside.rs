@@ -36,6 +36,7 @@ fn plan() -> Plan {
             trace: true,
             pipe: PipePlan::default(),
             per_flow: None,
+            model: None,
             cpu: None,
         }],
         routes: vec![RoutePlan { forward: vec![0], reverse: vec![] }],

@@ -21,6 +21,7 @@ from marqueue.results import (
 )
 from marqueue.results.congested_links import CONGESTION, congested_links
 from marqueue.results.media import MEDIA_FIGURES
+from marqueue.results.modelled import modelled_links, simulated_and_modelled
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import MOST_LISTED, listed, result_warnings
@@ -65,6 +66,7 @@ def report(result: Result) -> Report:
     _links(page, result)
     _shares(page, result)
     _pipes(page, result)
+    _modelled(page, result)
     if not result.provenance.command:
         _flows(page, result)
     _windows(page, result)
@@ -213,6 +215,28 @@ def _pipes(page: Report, result: Result) -> None:
         listed(result.pipes),
         "Impaired links over the measured time, on the wire behind queue and transmitter. These "
         "losses are not part of the losses of queues.",
+    )
+
+
+def _modelled(page: Report, result: Result) -> None:
+    """Adds the links of a hybrid run whose queues were models."""
+    links = modelled_links(result)
+    if not links:
+        return
+    rows: list[list[Cell]] = [
+        [link.name, f"{link.predicted:.3f}", f"{link.wait * 1e3:.3g}", link.load]
+        for link in listed(links)
+    ]
+    more = len(links) - len(rows)
+    chosen = f" The {len(rows)} with the largest load; {more:,} more are in modelled.parquet."
+    page.section("Modelled links", folded=True).text(f"{simulated_and_modelled(result)}.")
+    page.table(
+        ["Link", "Predicted utilization", "Mean wait in the delay [ms]", "Load of what arrived"],
+        rows,
+        "No packet was queued, lost or marked here. Utilization and wait are predictions from "
+        "before the run: the largest of several answers to how much a link carries, and the mean "
+        "wait of M/G/1 at it. The load is what was delivered over the link in the measured time, "
+        f"with headers and acknowledgements, as a share of its rate.{chosen if more else ''}",
     )
 
 

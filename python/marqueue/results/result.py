@@ -35,6 +35,7 @@ from marqueue.results.integrity import (
 from marqueue.results.labelled import labelled
 from marqueue.results.link import with_figures
 from marqueue.results.many_flows import MANY, ManyFlows
+from marqueue.results.modelled import TABLE, modelled_table
 from marqueue.results.output_directory import claim
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
@@ -131,6 +132,7 @@ class Result(ResultData):
             "paced": trace_tables.paced_table(raws),
             "frames": media.frames_table(raws),
             "media": media.media_table(raws),
+            TABLE: modelled_table(plan, raws, labels.warmup_windows(scenario)),
             **cwnd_tables(plan, raws, groups),
         }
         present = {name: table for name, table in made.items() if table is not None}
@@ -213,8 +215,8 @@ class Result(ResultData):
 
         Tables: figures (see :meth:`figures`), series, windows, flows, queue_histogram and
         delay_histogram; pipes if links are impaired; shares (of groups of traffic) if there is a
-        CPU; frames of media flows; trace, tcp, path_model, paced, media, cwnd and cwnd_variance if
-        the scenario records them.
+        CPU; modelled (links whose queue was a model) if the run is hybrid; frames of media flows;
+        trace, tcp, path_model, paced, media, cwnd and cwnd_variance if the scenario records them.
         Raises KeyError, with the names of the tables.
         """
         if name == "figures":

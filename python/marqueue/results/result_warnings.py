@@ -10,7 +10,9 @@ import numpy as np
 
 from marqueue.results.congested_links import CONGESTION
 from marqueue.results.data import ResultData
+from marqueue.results.modelled import bottleneck_from, modelled_links
 from marqueue.scenario import Scenario, scenario_warnings
+from marqueue.scenario.hybrid import crossed_links, is_modelled
 from marqueue.scenario.parameters import resolved_tcp
 
 T = TypeVar("T")
@@ -77,10 +79,7 @@ def has_spread_rtts(plan: Mapping[str, Any]) -> bool:
 def route_rtts(plan: Mapping[str, Any]) -> list[float]:
     """Two-way propagation delay of each route, s; the shortest if its flows differ."""
     delays = [link["delay"] for link in plan["links"]]
-    return [
-        sum(delays[i] for i in (*route["forward"], *route["reverse"])) / 1e9
-        for route in plan["routes"]
-    ]
+    return [sum(delays[i] for i in (*there, *back)) / 1e9 for there, back in crossed_links(plan)]
 
 
 def result_warnings(result: ResultData) -> list[str]:
@@ -120,6 +119,7 @@ def result_warnings(result: ResultData) -> list[str]:
             f"TCP flows without a managed queue on their route: {named(unmanaged)}. The queue of "
             "a wire is neither limited nor measured."
         )
+    out += _busier(result)
     unfinished = _unfinished(result)
     if unfinished:
         out.append(
@@ -127,6 +127,31 @@ def result_warnings(result: ResultData) -> list[str]:
             f"{unfinished}. Their completion times are missing in the distribution."
         )
     return out
+
+
+def _busier(result: ResultData) -> Iterator[str]:
+    """A sentence about the modelled links that turned out to be bottlenecks."""
+    links = modelled_links(result)
+    if not links:
+        return
+    threshold = bottleneck_from(result.scenario)
+    wrong = [
+        f"{link.name} ({link.load.mean:.2f}, predicted {link.predicted:.2f})"
+        for link in links
+        if link.load.mean >= threshold
+    ]
+    if wrong:
+        yield (
+            "Modelled links that carried more of their rate than predicted, without the queue that "
+            f"would have limited it: {named(wrong)}. Flows over them may be too fast. Expected a "
+            f"load below bottleneck_from ({threshold:g}): a lower one simulates more queues."
+        )
+
+
+def _queued(plan: Mapping[str, Any]) -> set[int]:
+    """The links that have a queue, or a model in its place."""
+    links = enumerate(plan["links"])
+    return {i for i, link in links if link["queue"] is not None or is_modelled(link)}
 
 
 def _together(result: ResultData) -> list[str]:
@@ -140,10 +165,10 @@ def _together(result: ResultData) -> list[str]:
 
 
 def _one_way(plan: Mapping[str, Any]) -> bool:
-    forward = {i for route in plan["routes"] for i in route["forward"]}
-    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
-    crossed = queued & forward
-    return all(crossed.isdisjoint(route["reverse"]) for route in plan["routes"])
+    routes = crossed_links(plan)
+    forward = {i for there, _ in routes for i in there}
+    crossed = _queued(plan) & forward
+    return all(crossed.isdisjoint(back) for _, back in routes)
 
 
 def _misread_by_drq(result: ResultData) -> list[str]:
@@ -171,13 +196,14 @@ def _misread_by_drq(result: ResultData) -> list[str]:
 def _without_queue(result: ResultData) -> list[str]:
     """TCP groups whose data crosses no managed queue."""
     plan = result.plan
-    queued = {i for i, link in enumerate(plan["links"]) if link["queue"] is not None}
+    queued = _queued(plan)
+    crossed = crossed_links(plan)
     groups = []
     for group, entry in zip(result.plan_groups, plan["traffic"], strict=True):
         [settings] = entry["kind"].values()
         routes = settings["routes"] if "routes" in settings else [settings["route"]]
         if "transport" in settings and any(
-            queued.isdisjoint(plan["routes"][route]["forward"]) for route in routes
+            queued.isdisjoint(crossed[route][0]) for route in routes
         ):
             groups.append(group)
     return list(dict.fromkeys(groups))

@@ -11,6 +11,7 @@ from marqueue.results.congested_links import CONGESTION, congested_links
 from marqueue.results.data import CONFIDENCE, ResultData
 from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.media import MEDIA_FIGURES
+from marqueue.results.modelled import bottleneck_from, modelled_links, simulated_and_modelled
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import (
     MOST_LISTED,
@@ -108,6 +109,7 @@ def summary(
         "stopping": provenance.stopping,
         **({} if provenance.live is None else {"live": provenance.live}),
         "warnings": result_warnings(result),
+        **_modelled(result),
         **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         **({} if theory is None else {"theory": theory.to_dict()}),
         "measured": _part(result, None),
@@ -117,6 +119,20 @@ def summary(
             "groups": {g: _plain(result.run_totals(group=g)) for g in listed(result.groups)},
             "classes": {c: _plain(result.run_totals(class_=c)) for c in listed(result.classes)},
         },
+    }
+
+
+def _modelled(result: ResultData) -> dict[str, Any]:
+    """The links of a hybrid run whose queues were models; nothing in other runs."""
+    links = modelled_links(result)
+    if not links:
+        return {}
+    return {
+        "modelled": {
+            "bottleneck_from": bottleneck_from(result.scenario),
+            "number": len(links),
+            "links": {link.name: link.as_dict() for link in listed(links)},
+        }
     }
 
 
@@ -184,6 +200,7 @@ def _caption(result: ResultData, from_batches: Mapping[str, Mapping[str, BatchMe
         lines = [f"one replication: {batches_sentence(from_batches)}"]
     else:
         lines = ["one replication: no confidence intervals"]
+    lines += filter(None, [simulated_and_modelled(result)])
     more = len(result.links) - _link_columns(result)
     if more > 0:
         lines.append(

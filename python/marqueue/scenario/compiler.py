@@ -10,6 +10,7 @@ from marqueue.scenario.model import Scenario
 from marqueue.scenario.plan_links import link_entry
 from marqueue.scenario.plan_traffic import group_entries
 from marqueue.scenario.program import plan_parameters
+from marqueue.scenario.topology import Graph
 from marqueue.scenario.topology_expansion import network
 from marqueue.statistics.mser_batches import MSER_BATCH, MSER_BATCHES
 from marqueue.units import Duration
@@ -30,13 +31,41 @@ def compile(scenario: Scenario) -> Plan:
     plan = _plan(compilation)
     if compilation.problems:
         raise ScenarioError(with_names(compilation.problems, scenario.to_dict()))
+    _check(compilation, plan)
+    topology = scenario.topology
+    if isinstance(topology, Graph) and topology.queues == "bottlenecks":
+        plan = _hybrid(plan, topology)
+        _check(compilation, plan)
+    return plan
+
+
+def _check(c: Compilation, plan: Plan) -> None:
+    """Raises ScenarioError if the engine refuses a plan."""
     try:
         _core.check(json.dumps(plan))
     except _core.PlanError as error:
         path, message = error.args
-        problem = Problem(compilation.origin(path), message)
-        raise ScenarioError(with_names([problem], scenario.to_dict())) from None
-    return plan
+        problem = Problem(c.origin(path), message)
+        raise ScenarioError(with_names([problem], c.scenario.to_dict())) from None
+
+
+def _hybrid(plan: Plan, topology: Graph) -> Plan:
+    """The plan in which a model stands for the queues that are no bottlenecks."""
+    # It imports numpy, which no other scenario needs before it runs, and which the lab's page does
+    # not have.
+    try:
+        from marqueue.scenario.hybrid import MOST_PHASES, TooManyPhases, with_models
+    except ModuleNotFoundError as error:
+        message = f'got "bottlenecks", expected "all" where Python has no {error.name}'
+        raise ScenarioError([Problem("topology.queues", message)]) from None
+    try:
+        return with_models(plan, topology.bottleneck_from)
+    except TooManyPhases as error:
+        message = (
+            f'got "bottlenecks" with groups of which {error.args[0]} different sets are active '
+            f"together, expected at most {MOST_PHASES}: fewer times of start and stop"
+        )
+        raise ScenarioError([Problem("topology.queues", message)]) from None
 
 
 _latest: tuple[Scenario, str] | None = None

@@ -236,6 +236,12 @@ class Graph(Table):
     link sends it; by default they are wires."""
     aqm: Accepts[Aqm | None, Aqm | str | Keys | None] = by_default(None)
     """The AQM of the links with a buffer that have none of their own; by default droptail."""
+    queues: Literal["all", "bottlenecks"] = "all"
+    """Which links have a queue that packets pass. all: those with a buffer. bottlenecks: only those
+    of them that are predicted to be busy. For the others there is a model: a constant delay, with
+    the mean wait in it, and neither losses nor marks."""
+    bottleneck_from: Annotated[float, Field(gt=0, le=0.95, allow_inf_nan=False)] = 0.8
+    """With queues = "bottlenecks", the predicted utilization from which a link is one."""
 
 
 Topology = Annotated[Dumbbell | ParkingLot | Star | Graph, Field(discriminator="kind")]

@@ -48,6 +48,7 @@ pub fn link(name: &str, rate: u64, delay: Dur, queue: Option<QueuePlan>) -> Link
         pipe,
         cpu: None,
         per_flow: None,
+        model: None,
     }
 }
 

@@ -1,0 +1,146 @@
+"""A network of 10,000 links and a million flows, with all queues and with those of bottlenecks.
+
+    python -m benches.hybrid_large [--seconds S]
+
+Each runs in a process of its own, from the scenario to the result. Measurements and table go to
+docs/performance.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+
+from benches.hybrid_networks import long_flows, random_network
+from benches.record import record, table
+from marqueue import run
+from marqueue.scenario import compile, plan_text, with_overrides
+from marqueue.scenario.hybrid import with_models
+
+HEAD = (
+    "network",
+    "queues",
+    "links with packets",
+    "wires",
+    "million flows",
+    "compilation, CPU s",
+    "of it the prediction",
+    "run to the result, CPU s",
+    "peak, MB",
+    "goodput, Gbit/s",
+)
+STARTS = "0.2 s"
+"""The time within which all flows start."""
+FLOWS = 1_000_000
+NETWORKS = {
+    "2500 nodes": {"nodes": 2500, "edges": 5000, "rates": (100, 200, 400)},
+    "1500 nodes, slow links to hosts": {
+        "nodes": 1500,
+        "edges": 3500,
+        "rates": (1000, 2000, 4000),
+        "homes": 100,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A run of the network."""
+
+    network: str
+    queues: str
+    queued: int
+    """Links with queues that packets enter."""
+    wires: int
+    flows: int
+    compilation: float
+    """CPU time from the checked scenario to the plan, s."""
+    prediction: float
+    """Part of it for the prediction and the wires, s."""
+    running: float
+    """CPU time of the engine and the tables of the result, s."""
+    peak_kb: int
+    goodput: float
+    """Of all flows after the warm-up, bit/s."""
+
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        return [
+            self.network,
+            self.queues,
+            f"{self.queued:,}",
+            f"{self.wires:,}",
+            f"{self.flows / 1e6:g}",
+            f"{self.compilation:.1f}",
+            f"{self.prediction:.1f}",
+            f"{self.running:.1f}",
+            f"{self.peak_kb / 1e3:.0f}",
+            f"{self.goodput / 1e9:.1f}",
+        ]
+
+
+def measure(network: str, queues: str, seconds: float) -> Row:
+    """One run, in this process."""
+    every = random_network(
+        **NETWORKS[network],  # type: ignore[arg-type]
+        traffic=long_flows(FLOWS, STARTS),
+        pairs=100_000,
+        seconds=seconds,
+        warmup=seconds / 2,
+    )
+    began = time.process_time()
+    plan = compile(every)
+    compilation = time.process_time() - began
+    prediction = 0.0
+    scenario = every
+    if queues != "all":
+        began = time.process_time()
+        plan = with_models(plan, every.topology.bottleneck_from)  # type: ignore[union-attr]
+        prediction = time.process_time() - began
+        compilation += prediction
+        scenario = with_overrides(every, [f"topology.queues={queues}"])
+    plan_text(scenario)
+    began = time.process_time()
+    result = run(scenario, threads=1, jobs=1)
+    running = time.process_time() - began
+    return Row(
+        network,
+        queues,
+        len(result.links),
+        len(plan["links"]) - len(every.topology.links),  # type: ignore[union-attr]
+        result.flows.num_rows,
+        compilation,
+        prediction,
+        running,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+        result.traffic()["goodput"].mean,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=0.4, help="simulated time of each")
+    parser.add_argument("--alone", nargs=2, metavar=("NETWORK", "QUEUES"), help="print one as JSON")
+    arguments = parser.parse_args()
+    if arguments.alone:
+        network, queues = arguments.alone
+        print(json.dumps(asdict(measure(network, queues, arguments.seconds))))
+        return
+    rows = []
+    for network in NETWORKS:
+        for queues in ("all", "bottlenecks"):
+            command = [sys.executable, "-m", "benches.hybrid_large", "--alone", network, queues]
+            command += ["--seconds", str(arguments.seconds)]
+            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+            rows.append(Row(**json.loads(done.stdout)))
+            print(*rows[-1].cells(), sep="; ", flush=True)
+    record(
+        "hybrid-large", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows])
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""Networks for benches/hybrid: the backbone of the examples, and random ones."""
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+from marqueue.scenario import Scenario, from_dict, load
+
+BACKBONE = (
+    Path(__file__).parents[1] / "python" / "marqueue" / "examples" / "backbone" / "backbone.toml"
+)
+PLANE = 3000.0
+"""Side of the square in which the nodes are, km."""
+PER_KM = 5e-6
+"""Delay of fibre, s/km (ITU-T G.114)."""
+SHORT = "20 packets"
+"""Mean size of short flows."""
+
+
+def backbone(*overrides: str) -> Scenario:
+    """The example with other values, without time series."""
+    return load(BACKBONE, ["sample=0 s", *overrides])
+
+
+def _edges(places: list[tuple[float, float]], number: int) -> list[tuple[int, int, float]]:
+    """Edges between near nodes, with their lengths in km: each node and the nearest one before it,
+    then the shortest of the others."""
+
+    def apart(a: int, b: int) -> float:
+        return math.dist(places[a], places[b])
+
+    tree = {(min(range(a), key=lambda b: apart(a, b)), a) for a in range(1, len(places))}
+    near = {
+        (min(a, b), max(a, b))
+        for a in range(len(places))
+        for b in sorted(range(len(places)), key=lambda b: apart(a, b))[1:6]
+    }
+    others = sorted(near - tree, key=lambda edge: (apart(*edge), edge))
+    chosen = sorted(tree) + others[: number - len(tree)]
+    return [(a, b, apart(a, b)) for a, b in chosen]
+
+
+def random_network(
+    nodes: int,
+    edges: int,
+    traffic: list[dict[str, Any]],
+    *,
+    pairs: int,
+    seconds: float,
+    warmup: float,
+    rates: tuple[int, ...] = (10, 20, 40),
+    homes: int | None = None,
+) -> Scenario:
+    """Nodes at random places, edges between near ones with rates drawn from ``rates`` (Mbit/s), and
+    random pairs of nodes with weights of their masses (which are Pareto, as those of cities).
+
+    With ``homes`` each node of the network has a host behind a link of so many Mbit/s in each
+    direction, and the flows are between hosts.
+    """
+    draw = random.Random(f"{nodes} {edges}")
+    places = [(draw.uniform(0, PLANE), draw.uniform(0, PLANE)) for _ in range(nodes)]
+    masses = [draw.paretovariate(1.2) for _ in range(nodes)]
+    links: list[dict[str, Any]] = []
+
+    def both(a: str, b: str, rate: float, delay: float) -> None:
+        for start, end in ((a, b), (b, a)):
+            links.append(
+                {
+                    "name": f"{start} to {end}",
+                    "from": start,
+                    "to": end,
+                    "rate": f"{rate:g} Mbit/s",
+                    "delay": f"{delay * 1e3:.4f} ms",
+                    "duplex": False,
+                }
+            )
+
+    for a, b, km in _edges(places, edges):
+        both(f"n{a}", f"n{b}", draw.choice(rates), km * PER_KM)
+    if homes is not None:
+        for a in range(nodes):
+            both(f"h{a}", f"n{a}", homes, 0.5e-3)
+    kind = "n" if homes is None else "h"
+    chosen: dict[tuple[int, int], float] = {}
+    while len(chosen) < pairs:
+        a, b = draw.choices(range(nodes), masses, k=2)
+        if a != b:
+            chosen[a, b] = masses[a] * masses[b]
+    classes = [
+        {"name": f"{a} to {b}", "from": f"{kind}{a}", "to": f"{kind}{b}", "weight": weight}
+        for (a, b), weight in chosen.items()
+    ]
+    return from_dict(
+        {
+            "name": f"{len(links)} links",
+            "duration": f"{seconds:g} s",
+            "warmup": f"{warmup:g} s",
+            "sample": "0 s",
+            "replications": 1,
+            "topology": {
+                "kind": "graph",
+                "links": links,
+                "classes": classes,
+                "buffer": "50 ms",
+                "aqm": "codel",
+            },
+            "traffic": traffic,
+        }
+    )
+
+
+def long_flows(count: int, jitter: str = "1 s") -> list[dict[str, Any]]:
+    """Long TCP flows that start within a time."""
+    return [{"kind": "tcp", "count": count, "jitter": jitter}]
+
+
+def short_flows(per_second: float) -> list[dict[str, Any]]:
+    """TCP flows that arrive at random."""
+    return [{"kind": "poisson", "rate": f"{per_second:g} Hz", "size": SHORT}]
