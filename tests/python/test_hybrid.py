@@ -289,6 +289,34 @@ def test_results_say_what_was_a_model(results: tuple[Result, Result], tmp_path: 
     assert modelled_links(again) == modelled_links(hybrid)
 
 
+KINDS: list[dict[str, Any]] = [
+    {"kind": "tcp", "count": 3},
+    {"kind": "tcp", "write": "10 packets", "every": "50 ms"},
+    {"kind": "poisson", "rate": "20 Hz", "size": "20 packets"},
+    {"kind": "cbr", "rate": "6 Mbit/s", "packet": "1000 B"},
+    {"kind": "paced", "rate": "1 Mbit/s"},
+    {"kind": "quic", "count": 2},
+    {"kind": "media", "max_rate": "3 Mbit/s"},
+    {"kind": "packets", "rate": "500 Hz", "packet": "1000 B"},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: "-".join(list(each.values())[0:1]))
+def test_prediction_and_load_of_every_kind_are_what_the_link_would_have_carried(
+    kind: dict[str, Any],
+) -> None:
+    every, hybrid = (
+        run(chain(traffic=[kind], queues=queues), replications=1)
+        for queues in ("all", "bottlenecks")
+    )
+    [middle] = [each for each in modelled_links(hybrid) if each.name == "b c"]
+    carried = every.link("b c").figures()["utilization"].mean
+    # Headers of packets that are not full, and for random arrivals the same draws.
+    assert middle.load.mean == pytest.approx(carried, rel=0.05)
+    # AIMD with rates halves them at a full buffer: it uses 87% of what it could.
+    assert middle.predicted == pytest.approx(carried, rel=0.16)
+
+
 def test_a_link_that_was_wrongly_modelled_is_named() -> None:
     """An application that writes 6000 packets of 1500 bytes every 12 s asks for 6 Mbit/s on
     average. But all of it is sent in the eight seconds that are measured."""
