@@ -272,15 +272,16 @@ def test_results_say_what_was_a_model(results: tuple[Result, Result], tmp_path: 
     every, hybrid = results
     assert "modelled" not in every.summary()
     assert "modelled" not in every.table().caption
-    said = hybrid.summary()["modelled"]
-    assert (said["bottleneck_from"], said["number"]) == (0.8, 5)
-    middle = said["links"]["b c"]
+    summary = hybrid.summary()["modelled"]
+    assert (summary["bottleneck_from"], summary["number"]) == (0.8, 5)
+    middle = summary["links"]["b c"]
     # 10 Mbit/s through 100; what is delivered is somewhat less.
     assert middle["predicted_utilization"] == pytest.approx(0.1, abs=0.001)
     utilization = hybrid.link("a b").figures()["utilization"].mean
     assert middle["load"]["mean"] == pytest.approx(utilization / 10, rel=0.03)
     assert 0 < middle["wait"] < 60e-6
-    assert "5 modelled (predicted utilization below 0.8)" in hybrid.table().caption
+    said = "Hybrid: 1 link with queues and packets, 5 modelled (predicted utilization below 0.8)"
+    assert said in hybrid.table().caption
     assert not [each for each in result_warnings(hybrid) if "predicted" in each]
     page = write_report(hybrid, tmp_path / "report.html").read_text()
     assert "Modelled links" in page
