@@ -416,6 +416,9 @@ bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors,
 bench-hybrid: $(EXTENSION) ## Compare hybrid runs of networks with runs of all packets: errors and CPU time (5 minutes; the machine must be idle)
 	$(BIN)/python -m benches.hybrid $(BENCH)
 
+bench-hybrid-large: $(EXTENSION) ## The same for 10,000 links and a million flows, without errors (5 minutes)
+	$(BIN)/python -m benches.hybrid_large $(BENCH)
+
 bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor (two minutes; the machine must be idle)
 	$(BIN)/python -m benches.sweep $(BENCH)
 

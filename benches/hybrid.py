@@ -27,7 +27,7 @@ Raw = Mapping[str, Any]
 Plan = Mapping[str, Any]
 
 THRESHOLDS = (0.6, 0.8, 0.9)
-FLOWS = 10
+FLOWS = 8
 """Classes that count in the errors of classes have at least so many flows in a replication: of
 fewer, the goodput is chance."""
 
@@ -60,17 +60,22 @@ class Network:
 
 
 NETWORKS = (
-    Network("backbone", lambda: backbone("duration=20 s", "warmup=5 s", "traffic.0.count=4000")),
+    Network(
+        "backbone, short flows",
+        lambda: backbone(
+            short_flows(1200), "duration=20 s", "warmup=5 s", "topology.rate=40 Mbit/s"
+        ),
+    ),
     Network(
         "400 links, long flows",
         lambda: random_network(
-            100, 200, long_flows(4000), pairs=600, seconds=15, warmup=5, rates=(20, 40, 80)
+            100, 200, long_flows(2000), pairs=150, seconds=10, warmup=4, rates=(40, 80, 160)
         ),
     ),
     Network(
         "400 links, short flows",
         lambda: random_network(
-            100, 200, short_flows(3000), pairs=600, seconds=12, warmup=4, rates=(40, 100, 200)
+            100, 200, short_flows(3000), pairs=600, seconds=10, warmup=4, rates=(40, 80, 160)
         ),
     ),
     Network(
@@ -78,17 +83,30 @@ NETWORKS = (
         lambda: random_network(
             100,
             200,
-            long_flows(400) + short_flows(2500),
-            pairs=600,
-            seconds=12,
+            long_flows(400) + short_flows(2000),
+            pairs=150,
+            seconds=10,
             warmup=4,
-            rates=(40, 100, 200),
+            rates=(40, 80, 160),
         ),
     ),
     Network(
         "1000 links, long flows",
         lambda: random_network(
-            250, 500, long_flows(6000), pairs=1500, seconds=12, warmup=5, rates=(20, 40, 80)
+            250, 500, long_flows(3000), pairs=200, seconds=10, warmup=4, rates=(40, 80, 160)
+        ),
+    ),
+    Network(
+        "1000 links, overloaded",
+        lambda: random_network(
+            250,
+            500,
+            long_flows(6000),
+            pairs=1500,
+            seconds=12,
+            warmup=5,
+            rates=(20, 40, 80),
+            tail=1.2,
         ),
     ),
     Network(
@@ -96,12 +114,12 @@ NETWORKS = (
         lambda: random_network(
             250,
             500,
-            long_flows(5000),
-            pairs=1500,
-            seconds=12,
-            warmup=5,
-            rates=(100, 200, 400),
-            homes=10,
+            long_flows(3000),
+            pairs=200,
+            seconds=10,
+            warmup=4,
+            rates=(200, 400, 800),
+            homes=20,
         ),
     ),
 )

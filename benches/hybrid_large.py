@@ -21,7 +21,6 @@ from marqueue.scenario import compile, plan_text, with_overrides
 from marqueue.scenario.hybrid import with_models
 
 HEAD = (
-    "network",
     "queues",
     "links with packets",
     "wires",
@@ -35,22 +34,13 @@ HEAD = (
 STARTS = "0.2 s"
 """The time within which all flows start."""
 FLOWS = 1_000_000
-NETWORKS = {
-    "2500 nodes": {"nodes": 2500, "edges": 5000, "rates": (100, 200, 400)},
-    "1500 nodes, slow links to hosts": {
-        "nodes": 1500,
-        "edges": 3500,
-        "rates": (1000, 2000, 4000),
-        "homes": 100,
-    },
-}
+NODES, EDGES, PAIRS = 2500, 5000, 100_000
 
 
 @dataclass(frozen=True)
 class Row:
     """A run of the network."""
 
-    network: str
     queues: str
     queued: int
     """Links with queues that packets enter."""
@@ -69,7 +59,6 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         return [
-            self.network,
             self.queues,
             f"{self.queued:,}",
             f"{self.wires:,}",
@@ -82,14 +71,16 @@ class Row:
         ]
 
 
-def measure(network: str, queues: str, seconds: float) -> Row:
+def measure(queues: str, seconds: float) -> Row:
     """One run, in this process."""
     every = random_network(
-        **NETWORKS[network],  # type: ignore[arg-type]
-        traffic=long_flows(FLOWS, STARTS),
-        pairs=100_000,
+        NODES,
+        EDGES,
+        long_flows(FLOWS, STARTS),
+        pairs=PAIRS,
         seconds=seconds,
         warmup=seconds / 2,
+        rates=(100, 200, 400),
     )
     began = time.process_time()
     plan = compile(every)
@@ -107,7 +98,6 @@ def measure(network: str, queues: str, seconds: float) -> Row:
     result = run(scenario, threads=1, jobs=1)
     running = time.process_time() - began
     return Row(
-        network,
         queues,
         len(result.links),
         len(plan["links"]) - len(every.topology.links),  # type: ignore[union-attr]
@@ -123,20 +113,18 @@ def measure(network: str, queues: str, seconds: float) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4, help="simulated time of each")
-    parser.add_argument("--alone", nargs=2, metavar=("NETWORK", "QUEUES"), help="print one as JSON")
+    parser.add_argument("--alone", metavar="QUEUES", help="print one as JSON")
     arguments = parser.parse_args()
     if arguments.alone:
-        network, queues = arguments.alone
-        print(json.dumps(asdict(measure(network, queues, arguments.seconds))))
+        print(json.dumps(asdict(measure(arguments.alone, arguments.seconds))))
         return
     rows = []
-    for network in NETWORKS:
-        for queues in ("all", "bottlenecks"):
-            command = [sys.executable, "-m", "benches.hybrid_large", "--alone", network, queues]
-            command += ["--seconds", str(arguments.seconds)]
-            done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-            rows.append(Row(**json.loads(done.stdout)))
-            print(*rows[-1].cells(), sep="; ", flush=True)
+    for queues in ("all", "bottlenecks"):
+        command = [sys.executable, "-m", "benches.hybrid_large", "--alone", queues]
+        command += ["--seconds", str(arguments.seconds)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        rows.append(Row(**json.loads(done.stdout)))
+        print(*rows[-1].cells(), sep="; ", flush=True)
     record(
         "hybrid-large", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows])
     )

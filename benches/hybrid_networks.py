@@ -18,9 +18,10 @@ SHORT = "20 packets"
 """Mean size of short flows."""
 
 
-def backbone(*overrides: str) -> Scenario:
-    """The example with other values, without time series."""
-    return load(BACKBONE, ["sample=0 s", *overrides])
+def backbone(traffic: list[dict[str, Any]], *overrides: str) -> Scenario:
+    """The example with other traffic and other values, without time series."""
+    example = load(BACKBONE, ["sample=0 s", *overrides])
+    return from_dict({**example.to_dict(), "traffic": traffic})
 
 
 def _edges(places: list[tuple[float, float]], number: int) -> list[tuple[int, int, float]]:
@@ -51,16 +52,17 @@ def random_network(
     warmup: float,
     rates: tuple[int, ...] = (10, 20, 40),
     homes: int | None = None,
+    tail: float = 2.0,
 ) -> Scenario:
     """Nodes at random places, edges between near ones with rates drawn from ``rates`` (Mbit/s), and
-    random pairs of nodes with weights of their masses (which are Pareto, as those of cities).
+    random pairs of nodes with weights of their masses, which are Pareto with the shape ``tail``.
 
     With ``homes`` each node of the network has a host behind a link of so many Mbit/s in each
     direction, and the flows are between hosts.
     """
     draw = random.Random(f"{nodes} {edges}")
     places = [(draw.uniform(0, PLANE), draw.uniform(0, PLANE)) for _ in range(nodes)]
-    masses = [draw.paretovariate(1.2) for _ in range(nodes)]
+    masses = [draw.paretovariate(tail) for _ in range(nodes)]
     links: list[dict[str, Any]] = []
 
     def both(a: str, b: str, rate: float, delay: float) -> None:

@@ -272,21 +272,50 @@ def test_results_say_what_was_a_model(results: tuple[Result, Result], tmp_path: 
     every, hybrid = results
     assert "modelled" not in every.summary()
     assert "modelled" not in every.table().caption
-    said = hybrid.summary()["modelled"]
-    assert (said["bottleneck_from"], said["number"]) == (0.8, 5)
-    middle = said["links"]["b c"]
+    summary = hybrid.summary()["modelled"]
+    assert (summary["bottleneck_from"], summary["number"]) == (0.8, 5)
+    middle = summary["links"]["b c"]
     # 10 Mbit/s through 100; what is delivered is somewhat less.
     assert middle["predicted_utilization"] == pytest.approx(0.1, abs=0.001)
     utilization = hybrid.link("a b").figures()["utilization"].mean
     assert middle["load"]["mean"] == pytest.approx(utilization / 10, rel=0.03)
     assert 0 < middle["wait"] < 60e-6
-    assert "5 modelled (predicted utilization below 0.8)" in hybrid.table().caption
+    said = "Hybrid: 1 link with queues and packets, 5 modelled (predicted utilization below 0.8)"
+    assert said in hybrid.table().caption
     assert not [each for each in result_warnings(hybrid) if "predicted" in each]
     page = write_report(hybrid, tmp_path / "report.html").read_text()
     assert "Modelled links" in page
     again = Result.load(hybrid.save(tmp_path / "result"))
     assert again == hybrid
     assert modelled_links(again) == modelled_links(hybrid)
+
+
+KINDS: list[dict[str, Any]] = [
+    {"kind": "tcp", "count": 3},
+    {"kind": "tcp", "write": "10 packets", "every": "50 ms"},
+    {"kind": "poisson", "rate": "20 Hz", "size": "20 packets"},
+    {"kind": "cbr", "rate": "6 Mbit/s", "packet": "1000 B"},
+    {"kind": "paced", "rate": "1 Mbit/s"},
+    {"kind": "quic", "count": 2},
+    {"kind": "media", "max_rate": "3 Mbit/s"},
+    {"kind": "packets", "rate": "500 Hz", "packet": "1000 B"},
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda each: "-".join(list(each.values())[0:1]))
+def test_prediction_and_load_of_every_kind_are_what_the_link_would_have_carried(
+    kind: dict[str, Any],
+) -> None:
+    every, hybrid = (
+        run(chain(traffic=[kind], queues=queues), replications=1)
+        for queues in ("all", "bottlenecks")
+    )
+    [middle] = [each for each in modelled_links(hybrid) if each.name == "b c"]
+    carried = every.link("b c").figures()["utilization"].mean
+    # Headers of packets that are not full, and for random arrivals the same draws.
+    assert middle.load.mean == pytest.approx(carried, rel=0.05)
+    # AIMD with rates halves them at a full buffer: it uses 87% of what it could.
+    assert middle.predicted == pytest.approx(carried, rel=0.16)
 
 
 def test_a_link_that_was_wrongly_modelled_is_named() -> None:

@@ -111,6 +111,6 @@ def simulated_and_modelled(result: ResultData) -> str:
     number = table.num_rows // result.replications
     simulated = sum(link["queue"] is not None for link in result.plan["links"])
     return (
-        f"Hybrid: {simulated:,} links with queues and packets, {number:,} modelled (predicted "
-        f"utilization below {bottleneck_from(result.scenario):g})"
+        f"Hybrid: {simulated:,} link{'s' * (simulated != 1)} with queues and packets, {number:,} "
+        f"modelled (predicted utilization below {bottleneck_from(result.scenario):g})"
     )

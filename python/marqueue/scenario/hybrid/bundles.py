@@ -15,6 +15,8 @@ Plan = Mapping[str, Any]
 
 NS = 1e9
 
+QUIC_OVERHEAD = 60
+"""Bytes of a full packet of QUIC that are no data (crates/sim/src/quic_plan.rs)."""
 ANSWER = 40
 """Size of an acknowledgement of TCP without options, and of what other receivers are taken to
 answer to every packet, bytes."""
@@ -133,11 +135,13 @@ def _other(i: int, kind: str, given: Plan) -> Sender:
         case "media":
             wanted = float(count * given["encoder"]["max_rate"])
             return Sender(i, route, count, given["packet"], wanted=wanted)
-        case "quic" if given.get("arrivals"):
-            wanted = given["arrivals"] * 8 * given["size"]
-            return Sender(i, route, 1, given["packet"], wanted=wanted, yields=False)
         case "quic":
-            wanted = float(count * given["rate"]) if given.get("rate") else np.inf
-            return Sender(i, route, count, given["packet"], wanted=wanted, by_rtt=True)
+            packet = given["packet"]
+            payload = 1 - QUIC_OVERHEAD / packet
+            if given.get("arrivals"):
+                wanted = given["arrivals"] * 8 * given["size"] / payload
+                return Sender(i, route, 1, packet, payload, wanted=wanted, yields=False)
+            wanted = float(count * given["rate"]) / payload if given.get("rate") else np.inf
+            return Sender(i, route, count, packet, payload, wanted=wanted, by_rtt=True)
         case _:
             return Sender(i, route, count, given["packet"])
