@@ -10,31 +10,49 @@ import marqueue
 from conftest import EXAMPLES
 from marqueue import _core
 from marqueue.cli import app
-from marqueue.scenario import compile, load
+from marqueue.papers import PAPERS
+from marqueue.papers.paper import theory_alone
+from marqueue.scenario import Scenario, compile, load
 
 PATHS = {path.stem: path for path in EXAMPLES if not path.stem.startswith("linux-")}
 """Example scenarios without kernels."""
 
-LONGEST = 4_000_000_000
+SECOND = 1_000_000_000
+LONGEST = 4 * SECOND
 """Nanoseconds of each scenario that are run."""
 
 
-def shortened(path: Path) -> str:
-    """The plan of a scenario, cut off."""
-    plan = compile(load(path))
-    plan["duration"] = min(plan["duration"], LONGEST)
+def shortened(scenario: Scenario, longest: int = LONGEST) -> str:
+    """The plan of a scenario, cut off after so many nanoseconds."""
+    plan = compile(scenario)
+    plan["duration"] = min(plan["duration"], longest)
     plan["boundaries"] = [edge for edge in plan["boundaries"] if edge < plan["duration"]]
     return json.dumps(plan)
 
 
 @pytest.mark.parametrize("name", PATHS)
 def test_a_scenario_gives_the_same_on_any_number_of_threads(name: str) -> None:
-    plan = shortened(PATHS[name])
+    plan = shortened(load(PATHS[name]))
     assert len({_core.digest(plan, 1, threads=threads) for threads in (1, 2, 3, 4)}) == 1
 
 
+@pytest.mark.parametrize("key", PAPERS)
+def test_experiments_of_papers_give_the_same_on_any_number_of_threads(key: str) -> None:
+    """Every fourth set-up of each experiment, a second of it."""
+    paper = PAPERS[key]
+    for number in paper.experiments:
+        setups = paper.experiment(number).setups
+        if setups is theory_alone:
+            continue
+        scenarios = list(setups(paper.main_choice(number)).values())
+        for scenario in scenarios[::4]:
+            plan = shortened(scenario, SECOND)
+            digests = {_core.digest(plan, 1, threads=threads) for threads in (1, 2, 3, 4)}
+            assert len(digests) == 1, f"experiment {number}, {scenario.name}"
+
+
 def test_enough_scenarios_have_several_threads() -> None:
-    plans = [shortened(PATHS[name]) for name in ("star", "parking-lot", "mkc")]
+    plans = [shortened(load(PATHS[name])) for name in ("star", "parking-lot", "mkc")]
     assert [_core.threads_for(plan, 4) for plan in plans] == [(4, None)] * 3
 
 
@@ -51,4 +69,4 @@ def test_threads_do_not_change_a_result_and_are_refused_with_a_reason(tmp_path: 
 
 
 def test_few_packets_between_two_meetings_do_not_pay() -> None:
-    assert _core.threads_that_pay(shortened(PATHS["parking-lot"]), 2) == 1
+    assert _core.threads_that_pay(shortened(load(PATHS["parking-lot"])), 2) == 1

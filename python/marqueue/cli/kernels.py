@@ -114,7 +114,17 @@ def kernel_build(
             "--newest", help="Build a release again from the newest source that Debian has."
         ),
     ] = False,
-    jobs: options.Jobs = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            "--jobs",
+            "-j",
+            min=1,
+            metavar="N",
+            help="Number of files that are compiled at a time.",
+            show_default="one per processor",
+        ),
+    ] = None,
 ) -> None:
     """Build Linux kernels that run as processes (3 to 8 minutes each, 4 GB of disk meanwhile).
 
