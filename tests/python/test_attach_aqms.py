@@ -47,8 +47,8 @@ def test_aqms_that_go_by_the_real_queue_mark_and_keep_it_short(hosts: Pair, name
     assert comes_true(lambda: hosts.received_ce() - before == hosts.stats().marked)
     # Without an AQM the shaper loses nothing, and two windows of CUBIC fill megabytes.
     assert stats.state["avg" if "avg" in stats.state else "queue"] < 60 * kernel.FRAME
-    # What has no ECT is dropped where others are marked: acknowledgements and the ends of iperf3's two
-    # connections, some ten packets, of which one in ten at most.
+    # What has no ECT is dropped where others are marked: acknowledgements and the ends of iperf3's
+    # two connections, some ten packets, of which one in ten at most.
     assert stats.dropped <= 3 or name == "scaled"
 
 
