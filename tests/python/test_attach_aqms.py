@@ -48,7 +48,8 @@ def test_aqms_that_go_by_the_real_queue_mark_and_keep_it_short(hosts: Pair, name
     # Without an AQM the shaper loses nothing, and two windows of CUBIC fill megabytes.
     assert stats.state["avg" if "avg" in stats.state else "queue"] < 60 * kernel.FRAME
     # What has no ECT is dropped where others are marked: acknowledgements and the ends of iperf3's
-    # two connections, some ten packets, of which one in ten at most.
+    # two connections, some ten packets, of which one in ten at most. RED dropped one packet in one
+    # of 95 runs, of which it is not known whether it had ECT.
     assert stats.dropped <= 3 or name == "scaled"
 
 
