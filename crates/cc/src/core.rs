@@ -20,6 +20,7 @@ use marqueue_core::{Dur, Flags, Time};
 mod application;
 mod bursts;
 mod ecn;
+mod extras;
 mod loss;
 mod model;
 mod pacing;
@@ -28,7 +29,7 @@ mod timing;
 mod window_use;
 mod window_validation;
 
-use window_use::WindowUse;
+use extras::Extras;
 
 /// The arguments of a call into the sender: the time, the settings, and the buffer for segments to send.
 pub struct SendContext<'a> {
@@ -135,14 +136,10 @@ pub struct Core {
     /// `una` at the last timeout.
     timed_out: Option<u32>,
     syn_lost: bool,
-    /// The use of the window, where that is remembered.
-    window_use: Option<Box<WindowUse>>,
-    /// The algorithm that may end slow start, while there is one.
-    slow_start_monitor: Option<Box<SlowStartMonitor>>,
     /// When segments leave, if the sender paces.
     pacing: Option<Box<Pacing>>,
-    /// What AccECN has reported, on a connection that has it.
-    counters: Option<Box<SenderCounters>>,
+    /// What only some senders have.
+    extras: Extras,
 }
 
 impl Core {
@@ -179,11 +176,11 @@ impl Core {
             timed_since: Time::NEVER,
             timed_out: None,
             syn_lost: false,
-            window_use: (config.window_validation == WindowValidation::Rfc7661 || config.pacing.is_some())
-                .then(Box::default),
-            slow_start_monitor: SlowStartMonitor::new(config),
             pacing: Core::new_pacing(config),
-            counters: None,
+            extras: Extras::new(
+                (config.window_validation == WindowValidation::Rfc7661 || config.pacing.is_some()).then(Box::default),
+                SlowStartMonitor::new(config),
+            ),
         }
         .with_seed(phase)
     }
@@ -255,7 +252,7 @@ impl Core {
             }
         }
         self.counts.sent += 1;
-        if let Some(used) = &mut self.window_use {
+        if let Some(used) = self.extras.window_use() {
             used.last_sent = tx.now;
         }
         if self.pacing.is_some() && seq > 0 {
@@ -381,7 +378,7 @@ impl Core {
         let ece = self.ecn_negotiated && ack.ece && !self.echo_is_old(tx.config, ack.ack);
         if ece && tx.config.echo == EchoMode::Counted {
             if may_open {
-                let marked = self.counters.as_ref().map_or(0, |counters| counters.latest());
+                let marked = self.extras.counters().map_or(0, |counters| counters.latest());
                 self.open(tx, acked.saturating_sub(marked));
             }
         } else if !ece {
@@ -430,7 +427,7 @@ impl Core {
 
     /// What AccECN has reported of this connection, once it has reported anything.
     pub fn marks_reported(&self) -> Option<&SenderCounters> {
-        self.counters.as_deref()
+        self.extras.counters()
     }
 
     /// Has all data of the application been acknowledged?

@@ -18,14 +18,16 @@ pub enum Rto {
 /// RFC 6298: SRTT, RTTVAR and RTO in seconds.
 #[derive(Clone, Debug, Default)]
 pub struct Rfc6298Estimator {
-    /// SRTT and RTTVAR after the first measurement.
-    estimate: Option<(f64, f64)>,
-    /// The timeout before back-off that holds until the next measurement, after a handshake whose SYN timed out.
-    reset: Option<Dur>,
-    /// Number of times that the timeout has been doubled.
-    doublings: u32,
+    /// SRTT and RTTVAR, once `is_measured`.
+    srtt: f64,
+    rttvar: f64,
     /// The latest measurement; zero before the first.
     latest: Dur,
+    is_measured: bool,
+    /// Until the next measurement the timeout before back-off is that after a handshake whose SYN timed out.
+    is_reset: bool,
+    /// Number of times that the timeout has been doubled.
+    doublings: u8,
 }
 
 /// ns-2's integer arithmetic: srtt is kept in eighths and rttvar in quarters of a tick, and a
@@ -33,15 +35,17 @@ pub struct Rfc6298Estimator {
 #[derive(Clone, Debug)]
 pub struct Ns2Estimator {
     // 64 bits, ns-2's int has 32: a tick may be as short as a nanosecond here.
+    /// Zero before the first measurement.
     srtt8: i64,
     rttvar4: i64,
-    /// srtt + 4 rttvar in whole ticks; zero before the first measurement.
-    ticks: i64,
-    backoff: u32,
-    /// Phase of the clock within one tick, which is a second at most: ns.
-    phase: u32,
     /// The latest measurement; zero before the first.
     latest: Dur,
+    /// Phase of the clock within one tick, which is a second at most: ns.
+    phase: u32,
+    /// The timeout is this power of two times that of the estimate.
+    doublings: u8,
+    /// The next measurement is as the first.
+    is_forgotten: bool,
 }
 
 impl Rto {
@@ -51,7 +55,14 @@ impl Rto {
             Dialect::Rfc => Rto::Rfc(Rfc6298Estimator::default()),
             Dialect::Ns2 => {
                 let phase = Dur::from_secs(phase * config.granularity.secs()).0 as u32;
-                Rto::Ns2(Ns2Estimator { srtt8: 0, rttvar4: 0, ticks: 0, backoff: 1, phase, latest: Dur::ZERO })
+                Rto::Ns2(Ns2Estimator {
+                    srtt8: 0,
+                    rttvar4: 0,
+                    latest: Dur::ZERO,
+                    phase,
+                    doublings: 0,
+                    is_forgotten: false,
+                })
             }
         }
     }
@@ -104,7 +115,8 @@ impl Rto {
     /// The smoothed round-trip time in seconds; 0 before the first measurement.
     pub fn srtt(&self, config: &Config) -> f64 {
         match self {
-            Rto::Rfc(r) => r.estimate.map_or(0.0, |(srtt, _)| srtt),
+            Rto::Rfc(r) => r.srtt,
+            Rto::Ns2(t) if t.is_forgotten => 0.0,
             Rto::Ns2(t) => t.srtt8 as f64 / 8.0 * config.granularity.secs(),
         }
     }
@@ -122,10 +134,9 @@ impl Rto {
     /// timeout is not below 3 s.
     pub fn reset_after_lost_syn(&mut self, config: &Config) {
         if let Rto::Rfc(r) = self {
-            let measured = r.estimate.is_some();
-            let wanted = config.lost_syn_rto == LostSynRto::Always || !measured;
+            let wanted = config.lost_syn_rto == LostSynRto::Always || !r.is_measured;
             if wanted && config.initial_rto < AFTER_LOST_SYN {
-                r.reset = Some(AFTER_LOST_SYN);
+                r.is_reset = true;
                 r.doublings = 0;
             }
         }
@@ -135,7 +146,7 @@ impl Rto {
     pub fn end_back_off(&mut self) {
         match self {
             Rto::Rfc(r) => r.doublings = 0,
-            Rto::Ns2(t) => t.backoff = 1,
+            Rto::Ns2(t) => t.doublings = 0,
         }
     }
 }
@@ -145,22 +156,24 @@ impl Rfc6298Estimator {
     /// appendix G: of several samples in a round trip each counts the less, so that the estimate
     /// remembers as many round trips as with one.
     fn sample(&mut self, r: f64, samples: f64) {
-        self.reset = None;
-        let (alpha, beta) = (0.125 / samples, 0.25 / samples);
-        self.estimate = Some(match self.estimate {
-            None => (r, r / 2.0),
-            Some((srtt, rttvar)) => ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * rttvar + beta * (srtt - r).abs()),
-        });
+        self.is_reset = false;
+        let (alpha, beta, srtt) = (0.125 / samples, 0.25 / samples, self.srtt);
+        (self.srtt, self.rttvar) = if self.is_measured {
+            ((1.0 - alpha) * srtt + alpha * r, (1.0 - beta) * self.rttvar + beta * (srtt - r).abs())
+        } else {
+            (r, r / 2.0)
+        };
+        self.is_measured = true;
     }
 
     /// (2.1), (2.3), (2.4), (2.5), (5.5), (5.7).
     fn timeout(&self, config: &Config) -> Dur {
-        let base = match (self.reset, self.estimate) {
-            (Some(reset), _) => reset,
-            (None, None) => config.initial_rto,
-            (None, Some((srtt, rttvar))) => {
-                (Dur::from_secs(srtt) + Dur::from_secs(4.0 * rttvar).max(config.granularity)).max(config.min_rto)
-            }
+        let base = if self.is_reset {
+            AFTER_LOST_SYN
+        } else if self.is_measured {
+            (Dur::from_secs(self.srtt) + Dur::from_secs(4.0 * self.rttvar).max(config.granularity)).max(config.min_rto)
+        } else {
+            config.initial_rto
         };
         Dur(base.0.saturating_mul(1 << self.doublings)).min(config.max_rto)
     }
@@ -174,7 +187,8 @@ impl Ns2Estimator {
         let tick = config.granularity.0;
         let offset = (sent.0 + u64::from(self.phase)) % tick;
         let rtt = (((now - sent).0 + offset) / tick).clamp(1, LONGEST) as i64;
-        if self.srtt8 == 0 {
+        if self.srtt8 == 0 || self.is_forgotten {
+            self.is_forgotten = false;
             self.srtt8 = rtt << 3;
             self.rttvar4 = rtt << 1;
         } else {
@@ -182,28 +196,31 @@ impl Ns2Estimator {
             self.srtt8 = (self.srtt8 + delta).max(1);
             self.rttvar4 = (self.rttvar4 + delta.abs() - (self.rttvar4 >> 2)).max(1);
         }
-        // At least one: both are.
-        self.ticks = ((self.rttvar4 << 3) + self.srtt8) >> 3;
+    }
+
+    /// srtt + 4 rttvar in whole ticks; zero before the first measurement. A forgotten estimate still counts here.
+    fn ticks(&self) -> u64 {
+        (((self.rttvar4 << 3) + self.srtt8) >> 3) as u64
     }
 
     /// The smallest timeout is applied before the back-off, and two ticks is the least of all.
     fn timeout(&self, config: &Config) -> Dur {
         let tick = config.granularity.0;
-        let base = match self.ticks {
+        let base = match self.ticks() {
             0 => config.initial_rto.0,
-            n => (n as u64).saturating_mul(tick),
+            n => n.saturating_mul(tick),
         };
         let base = base.max(config.min_rto.0);
-        Dur(base.saturating_mul(u64::from(self.backoff)).min(config.max_rto.0).max(2 * tick))
+        Dur(base.saturating_mul(1 << self.doublings).min(config.max_rto.0).max(2 * tick))
     }
 
     /// Backed off far, ns-2 forgets the average: the next measurement is as the first.
     fn back_off(&mut self, config: &Config) {
-        if self.backoff < 64 || self.timeout(config) < config.max_rto {
-            self.backoff = self.backoff.saturating_mul(2);
+        if self.doublings < 6 || self.timeout(config) < config.max_rto {
+            self.doublings = (self.doublings + 1).min(32);
         }
-        if self.backoff > 8 {
-            self.srtt8 = 0;
+        if self.doublings > 3 {
+            self.is_forgotten = true;
         }
     }
 }

@@ -171,6 +171,28 @@ impl Packet {
         }
     }
 
+    /// A packet of its parts, each as the method of its name returns it.
+    #[inline]
+    pub fn of_form(flow_and_seq: u64, form: u64, options: u32, stage: u32) -> Packet {
+        Packet {
+            flow_and_seq,
+            options_and_bytes: join_words(options, (form >> 32) as u32),
+            head_and_stage: join_words(form as u32, stage),
+        }
+    }
+
+    /// The size on the wire above the head: what many packets have in common.
+    #[inline]
+    pub fn form(&self) -> u64 {
+        join_words(self.bytes(), self.head().0)
+    }
+
+    /// The flow above the sequence number.
+    #[inline]
+    pub fn flow_and_seq(&self) -> u64 {
+        self.flow_and_seq
+    }
+
     /// The flow that it belongs to.
     #[inline]
     pub fn flow(&self) -> u32 {

@@ -12,8 +12,14 @@ pub fn push_back<T>(ring: &mut VecDeque<T>, item: T) {
     }
     ring.push_back(item);
     if let Some(last) = ring.back() {
-        prefetch_after(last, 2);
+        prefetch_after(last, per_cache_line::<T>());
     }
+}
+
+/// Items in a cache line of 64 bytes.
+#[inline(always)]
+pub fn per_cache_line<T>() -> usize {
+    (64 / size_of::<T>().max(1)).max(1)
 }
 
 /// Prefetches the memory `n` places after `item`. This is harmless at the end of the ring's memory. Without the feature

@@ -25,6 +25,8 @@ use crate::flow::{fill_row, Flow, FlowKind};
 use crate::flow_delays::FlowDelays;
 use crate::flow_links::FlowLinks;
 use crate::impair::Pipe;
+use crate::line::Line;
+use crate::packed_line::Forms;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
@@ -141,7 +143,9 @@ pub struct Engine {
     now: Time,
     events: EventQueue,
     /// Packets on links whose arrival at the next stage is an event, by source. These sources are the first.
-    lines: Vec<VecDeque<(Time, Packet)>>,
+    lines: Vec<Line>,
+    /// The forms of packets on lines.
+    forms: Forms,
     /// All other sources, numbered after the lines.
     sources: Vec<Source>,
     links: Vec<Link>,
@@ -208,6 +212,7 @@ impl Engine {
             now: Time::ZERO,
             events: EventQueue::new(0),
             lines: Vec::new(),
+            forms: Forms::default(),
             sources: Vec::new(),
             links,
             pipes,

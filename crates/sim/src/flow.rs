@@ -9,6 +9,7 @@ use marqueue_core::units::Transmitter;
 use marqueue_core::{Bytes, Dur, Ecn, Head, Time};
 use prefetch_index::prefetch_index;
 use std::collections::VecDeque;
+use std::num::NonZeroU32;
 use std::slice::from_ref;
 use std::sync::Arc;
 
@@ -104,12 +105,12 @@ pub struct Tcp {
     pub receiver: Receiver,
     /// The sending end.
     pub sender: Sender,
-    /// True once the SYN has been sent.
-    pub started: bool,
-    /// Index of the sender's trace, if it is traced.
-    pub trace: Option<u32>,
     /// The application, if it writes in pieces.
     pub writer: Option<Box<Writer>>,
+    /// Number of the sender's trace from one, if it is traced.
+    pub trace: Option<NonZeroU32>,
+    /// True once the SYN has been sent.
+    pub started: bool,
 }
 
 impl Tcp {
@@ -281,5 +282,15 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.ecn_cuts[row] = external.ecn_cuts;
         }
         FlowKind::Packets | FlowKind::Finished => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_has_five_cache_lines() {
+        assert!(size_of::<Flow>() <= 5 * LINE);
     }
 }

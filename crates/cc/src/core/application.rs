@@ -1,6 +1,7 @@
 //! Applications that write in pieces, and what a pause of theirs does to the window.
 
-use super::{Core, SendContext, WindowUse};
+use super::window_use::WindowUse;
+use super::{Core, SendContext};
 use crate::config::{AfterIdle, WindowValidation};
 use crate::window_law::Window;
 use marqueue_core::math;
@@ -9,7 +10,7 @@ impl Core {
     /// The application has no data yet and writes it later.
     pub(crate) fn write_in_pieces(&mut self) {
         self.limit = 1;
-        self.window_use.get_or_insert_with(Box::default).written_in_pieces = true;
+        self.extras.remember_window_use().written_in_pieces = true;
     }
 
     /// The application writes `n` segments, at most up to the end of its data.
@@ -25,8 +26,8 @@ impl Core {
     /// Data is written after nothing was outstanding: reduces the window if nothing was sent for longer than a
     /// retransmission timeout.
     fn after_idle(&mut self, tx: &SendContext<'_>) {
-        let Some(WindowUse { last_sent, .. }) = self.window_use.as_deref() else { return };
-        let (idle, rto) = (tx.now - *last_sent, self.rto.timeout(tx.config));
+        let Some(&mut WindowUse { last_sent, .. }) = self.extras.window_use() else { return };
+        let (idle, rto) = (tx.now - last_sent, self.rto.timeout(tx.config));
         if idle <= rto {
             return;
         }

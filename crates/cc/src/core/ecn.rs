@@ -24,7 +24,7 @@ impl Core {
     pub(crate) fn count_marks(&mut self, config: &Config, ack: &Ack<'_>) -> Marks {
         let (una, flight) = (self.una, self.flight());
         let duplicates = config.recovery != Recovery::Sack && ack.ack == una && flight > 0;
-        self.counters.get_or_insert_default().decode(config, ack, una, duplicates)
+        self.extras.count().decode(config, ack, una, duplicates)
     }
 
     /// The flags by which a SYN asks for ECN: ECE, or all three for AccECN. The third SYN does not ask for AccECN, because
@@ -48,7 +48,7 @@ impl Core {
                 EcnRequest::AccEcn => negotiated(ace_bits(ack.flags)) != Negotiated::Not,
             };
         if self.ecn_negotiated && config.feedback == EchoMode::Counted {
-            self.counters = Some(Box::new(SenderCounters::after(ack)));
+            self.extras.set_counters(SenderCounters::after(ack));
         }
     }
 

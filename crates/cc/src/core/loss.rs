@@ -42,7 +42,7 @@ impl Core {
             self.syn_lost |= self.una == 0;
             self.shrink_after_timeout(tx.config, repeated);
             self.control.on_timeout();
-            if let Some(monitor) = &mut self.slow_start_monitor {
+            if let Some(monitor) = self.extras.slow_start_monitor() {
                 monitor.on_timeout();
             }
             self.rto.back_off(tx.config);

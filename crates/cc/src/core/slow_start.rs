@@ -10,7 +10,7 @@ impl Core {
     pub(super) fn slow_start_growth(&mut self, tx: &SendContext<'_>, acked: f64) -> f64 {
         let (una, max, cwnd, rtt) = (self.una, self.max, self.window.cwnd, self.rto.latest());
         let limited = acked.min(tx.config.abc_limit);
-        let Some((slow_start_monitor, rtt)) = self.slow_start_monitor.as_mut().zip(rtt) else { return limited };
+        let Some((slow_start_monitor, rtt)) = self.extras.slow_start_monitor().zip(rtt) else { return limited };
         let timed = tx.config.timestamps || tx.config.rtt_samples == RttSamples::Segments;
         let sample = AckSample { now: tx.now, rtt, timed, una, max, cwnd, paced: tx.config.pacing.is_some() };
         let limited = acked.min(slow_start_monitor.limit(tx.config));
@@ -26,6 +26,6 @@ impl Core {
 
     /// The first slow start ends, by whatever reason.
     pub(super) fn end_first_slow_start(&mut self) {
-        self.slow_start_monitor.take_if(|monitor| monitor.is_for_the_first());
+        self.extras.end_first_slow_start();
     }
 }

@@ -43,7 +43,7 @@ impl Core {
     fn fills_window(&mut self, half_in_slow_start: bool) -> bool {
         let (una, max, flight, cwnd) = (self.una, self.max, self.flight(), self.window.cwnd);
         let paced = self.pacing.is_some();
-        match self.window_use.as_deref_mut().filter(|used| used.written_in_pieces || paced) {
+        match self.extras.window_use().filter(|used| used.written_in_pieces || paced) {
             None => {
                 flight >= cwnd as u32
                     || half_in_slow_start && self.window.in_slow_start() && cwnd < f64::from(flight.saturating_mul(2))
@@ -64,7 +64,7 @@ impl Core {
         let (una, max, flight, cwnd) = (self.una, self.max, self.flight(), self.window.cwnd);
         let period = self.sampling_period(tx.config);
         self.end_nonvalidated_periods(tx);
-        let Some(used) = self.window_use.as_deref_mut() else { return true };
+        let Some(used) = self.extras.window_use() else { return true };
         used.validation.sample(tx.now, ack, una, max, period);
         used.validation.is_validated(tx.now, cwnd, period) || flight >= cwnd as u32
     }
@@ -77,7 +77,7 @@ impl Core {
     /// RFC 7661, sections 4.4.3 and 4.5.2: halves the window for each non-validated period that has passed.
     pub(super) fn end_nonvalidated_periods(&mut self, tx: &SendContext<'_>) {
         let (period, nvp) = (self.sampling_period(tx.config), tx.config.nonvalidated_period);
-        let Some(used) = self.window_use.as_deref_mut() else { return };
+        let Some(used) = self.extras.window_use() else { return };
         used.validation.is_validated(tx.now, self.window.cwnd, period);
         let Some(since) = &mut used.validation.nonvalidated_since else { return };
         while tx.now - *since > nvp && self.window.cwnd > tx.config.initial_window {
@@ -93,7 +93,7 @@ impl Core {
     pub(super) fn cut_nonvalidated(&mut self, tx: &SendContext<'_>, window: Window, flight: u32, loss: bool) {
         let period = self.sampling_period(tx.config);
         let retransmits = self.counts.retransmits;
-        let Some(used) = self.window_use.as_deref_mut() else { return };
+        let Some(used) = self.extras.window_use() else { return };
         let pipe_ack = used.validation.pipe_ack(tx.now, period);
         let validated = used.validation.is_validated(tx.now, window.cwnd, period);
         used.validation.reset();
@@ -109,7 +109,7 @@ impl Core {
     /// what was retransmitted, before anything is sent.
     #[inline]
     pub(super) fn end_nonvalidated_repair(&mut self) {
-        let Some(used) = self.window_use.as_deref_mut() else { return };
+        let Some(used) = self.extras.window_use() else { return };
         if self.last_cut == LastCut::Loss {
             return;
         }

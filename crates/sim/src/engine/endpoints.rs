@@ -135,7 +135,7 @@ impl Engine {
         if let Some(trace) = tcp.trace {
             let config = &self.configs[flow.transport as usize];
             let info = tcp.sender.core().info(config);
-            let trace = &mut self.senders[trace as usize];
+            let trace = &mut self.senders[trace.get() as usize - 1];
             if trace.rows.last().is_none_or(|r| r.1 != info) {
                 trace.rows.push((self.now, info));
             }

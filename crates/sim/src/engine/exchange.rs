@@ -6,7 +6,7 @@ use crate::mailboxes::Handover;
 use crate::packet_options::PacketOptions;
 use crate::partition::Partition;
 use crate::route::Stage;
-use marqueue_core::{ring, Flags, Packet, Time};
+use marqueue_core::{Flags, Packet, Time};
 
 /// The part of a network that an engine simulates.
 #[derive(Debug)]
@@ -137,10 +137,7 @@ impl Engine {
             // What follows is chained to the link.
             _ if !self.routes.stages[stage as usize].is_by_event() => return self.leave(l, packet, stage, at),
             Entrance::Wire(_) | Entrance::Merged(_) | Entrance::Resource(_) => {
-                let line = &mut self.lines[source as usize];
-                debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a link keeps the order");
-                ring::push_back(line, (at, packet));
-                line.len() == 1
+                self.lines[source as usize].push_back(at, packet, &mut self.forms)
             }
         };
         if is_first {

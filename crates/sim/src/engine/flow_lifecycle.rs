@@ -9,6 +9,7 @@ use crate::window_meter::WindowMeter;
 use marqueue_cc::{rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Rng, Time};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 impl Engine {
@@ -131,11 +132,10 @@ impl Engine {
     /// Traces the sender of flow `f`.
     fn trace_sender(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        let (index, row) = (self.senders.len() as u32, flow.row);
+        self.senders.push(SenderTrace { flow: flow.row, rows: Vec::new(), models: Vec::new() });
         if let FlowKind::Tcp(tcp) = &mut flow.kind {
-            tcp.trace = Some(index);
+            tcp.trace = NonZeroU32::new(self.senders.len() as u32);
         }
-        self.senders.push(SenderTrace { flow: row, rows: Vec::new(), models: Vec::new() });
     }
 
     /// Enters the first timer of flow `f`, unless its sender is in another part of the network.
@@ -158,7 +158,7 @@ impl Engine {
     ) -> u32 {
         let config = &self.configs[transport as usize];
         let sender = Sender::new(config, size, phase);
-        let tcp = Tcp { receiver: Receiver::new(config), sender, started: false, trace: None, writer: None };
+        let tcp = Tcp { receiver: Receiver::new(config), sender, writer: None, trace: None, started: false };
         let f = self.add_flow(FlowKind::Tcp(tcp), group, route, at, size.unwrap_or(0));
         self.flows[f as usize].transport = transport;
         f

@@ -21,13 +21,8 @@ impl Engine {
     #[inline(always)]
     pub(super) fn arrival(&mut self, source: u32) {
         let line = &mut self.lines[source as usize];
-        let Some((_, packet)) = line.pop_front() else { unreachable!("an event without a packet") };
-        let (next, next_flow) = match line.front() {
-            Some(first) => {
-                ring::prefetch_after(first, 2);
-                (first.0, first.1.flow())
-            }
-            None => (Time::NEVER, packet.flow()),
+        let Some((packet, next, next_flow)) = line.pop_front(&self.forms) else {
+            unreachable!("an event without a packet")
         };
         self.events.set(source, next);
         // The next arrival on this link is most likely at a sender too.
@@ -171,10 +166,7 @@ impl Engine {
             }
         }
         let source = self.links[l as usize].arrival_source;
-        let line = &mut self.lines[source as usize];
-        debug_assert!(line.back().is_none_or(|b| b.0 <= at), "a pipe keeps the order");
-        ring::push_back(line, (at, packet.with_stage(stage)));
-        if line.len() == 1 {
+        if self.lines[source as usize].push_back(at, packet.with_stage(stage), &mut self.forms) {
             self.events.set(source, at);
         }
     }
@@ -209,8 +201,7 @@ impl Engine {
         let source = self.links[l as usize].arrival_source;
         let line = &mut self.lines[source as usize];
         let waiting = line.len();
-        let later = line.iter().rev().take_while(|other| other.0 > at).count();
-        line.insert(waiting - later, (at, packet));
+        let later = line.insert(at, packet, &mut self.forms);
         if later == waiting {
             self.events.set(source, at);
         }

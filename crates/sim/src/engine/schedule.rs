@@ -3,13 +3,13 @@
 use super::{resource, Engine, Entrance, Link, Source};
 use crate::events::EventQueue;
 use crate::flow::FlowKind;
+use crate::line::Line;
 use crate::plan::Plan;
 use crate::route::Stage;
 use crate::traffic::{draw_packets, draw_size, ArrivalKind};
 use crate::window_meter::WindowMeter;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
-use std::collections::VecDeque;
 
 impl Engine {
     /// Assigns an event source to everything that has events.
@@ -37,7 +37,7 @@ impl Engine {
             self.links[l].rank = rank as u32;
             if has_arrivals[l] {
                 self.links[l].arrival_source = self.lines.len() as u32;
-                self.lines.push(VecDeque::new());
+                self.lines.push(Line::default());
             }
         }
         for (l, link) in self.links.iter_mut().enumerate() {
@@ -127,7 +127,7 @@ impl Engine {
         };
         // A flow that leaves more packets here than it sends here has a negative count.
         let in_flight: i64 = self.flows.iter().map(|f| i64::from(f.in_flight as i32)).sum();
-        let on_links: usize = self.lines.iter().map(VecDeque::len).sum();
+        let on_links: usize = self.lines.iter().map(Line::len).sum();
         let found = (on_links + self.links.iter().map(waiting).sum::<usize>()) as i64;
         assert_eq!(in_flight, found + self.packets_elsewhere(), "packets appear or vanish between links");
     }
