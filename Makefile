@@ -241,7 +241,6 @@ bare-python:
 PUBLISHED := -p marqueue-core -p marqueue-aqm
 MSRV := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' crates/aqm/Cargo.toml)
 BARE_METAL := thumbv7em-none-eabihf
-BASE ?= HEAD
 SEMVER_CHECKS := target/tools/semver-checks-0.51.0
 
 publishable: ## Package the crates for crates.io and build the packages; check the oldest Rust and a target without std (needs rustup)
@@ -256,7 +255,7 @@ $(SEMVER_CHECKS):
 	ln -sf $(CURDIR)/$@.root/bin/cargo-semver-checks $@
 
 semver: $(SEMVER_CHECKS) ## Compare the published crates' interfaces with those of a commit (BASE=HEAD)
-	$(SEMVER_CHECKS) semver-checks $(PUBLISHED) --baseline-rev $(BASE)
+	$(SEMVER_CHECKS) semver-checks $(PUBLISHED) --baseline-rev $(or $(BASE),HEAD)
 
 test-embed: ## Build and try the examples that use AQMs as a library: a UDP socket, a QUIC connection (embed/)
 	cd embed && cargo fmt --check && cargo clippy --locked --all-targets --quiet -- -D warnings && cargo test --locked --quiet
@@ -402,6 +401,9 @@ bench-linux: $(EXTENSION) ## Measure packets a CPU second with Linux kernels as 
 bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 	$(BY_PROFILE) $(ONCE)
 	$(BIN)/python -m benches.peers $(BENCH)
+
+bench-regression: $(EXTENSION) ## Compare the engine with that of a commit and name what is 3 % slower: BASE=REV (3 minutes)
+	$(BIN)/python -m benches.regression $(if $(BASE),--base $(BASE)) $(BENCH)
 
 bench-minim: $(EXTENSION) ## Time the work of minim's benchmark, and minim beside it: MINIM=PROGRAM (two minutes)
 	$(BIN)/python -m benches.minim $(if $(MINIM),--minim $(MINIM)) $(BENCH)

@@ -104,16 +104,26 @@ impl Buffer {
     /// Draws a packet, each with the same probability; `None` if the buffer is empty.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> Option<Drawn> {
+        self.draw_place(rng).map(|place| self.drawn(place))
+    }
+
+    /// The place of a packet drawn.
+    #[inline(always)]
+    fn draw_place(&self, rng: &mut Rng) -> Option<usize> {
         if self.places.is_empty() {
             return None;
         }
         loop {
             let place = rng.below(self.places.len() as u32) as usize;
-            let (arrived, packet) = self.places[place];
-            if arrived != Time::NEVER {
-                return Some(Drawn { place, packet });
+            if self.places[place].0 != Time::NEVER {
+                return Some(place);
             }
         }
+    }
+
+    #[inline]
+    fn drawn(&self, place: usize) -> Drawn {
+        Drawn { place, packet: self.places[place].1 }
     }
 
     /// Draws up to `draws` packets with replacement, each with the same probability. Returns the first of `flow`. If
@@ -124,7 +134,12 @@ impl Buffer {
         if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
             return self.count_match(rng, flow, draws);
         }
-        (0..draws).find_map(|_| self.draw(rng).filter(|drawn| drawn.packet.flow() == flow))
+        // A copy of the stream stays in registers from one draw to the next.
+        let mut stream = rng.clone();
+        let mut places = (0..draws).map_while(|_| self.draw_place(&mut stream));
+        let found = places.find(|&place| self.places[place].1.flow() == flow);
+        *rng = stream;
+        found.map(|place| self.drawn(place))
     }
 
     /// The outcome of that many draws in one step: if k of n packets are of the flow, m draws hit one of them with

@@ -53,10 +53,10 @@ impl FluidQueue {
 /// alpha b. The level of the bucket is C~.
 #[derive(Clone, Debug)]
 pub struct VirtualCapacity {
-    /// Desired utilization.
-    gamma: f64,
     /// Smoothing, 1/s.
     alpha: f64,
+    /// alpha gamma, with gamma the desired utilization.
+    alpha_gamma: f64,
     /// C~, bytes/s.
     level: f64,
     /// s: the time of the last update; [`Time::NEVER`] before the first packet, so that no time has passed since.
@@ -70,7 +70,14 @@ pub struct VirtualCapacity {
 impl VirtualCapacity {
     /// A virtual capacity of `initial` bytes/s until the first update, which is made every `every` packets.
     pub fn new(gamma: f64, alpha: f64, initial: f64, every: u32) -> VirtualCapacity {
-        VirtualCapacity { gamma, alpha, level: initial, last: Time::NEVER, every, pending: (0, 0.0) }
+        VirtualCapacity {
+            alpha,
+            alpha_gamma: alpha * gamma,
+            level: initial,
+            last: Time::NEVER,
+            every,
+            pending: (0, 0.0),
+        }
     }
 
     /// C~ in bytes/s.
@@ -90,14 +97,24 @@ impl VirtualCapacity {
             return;
         }
         self.pending = (0, 0.0);
-        let earned = self.alpha * self.gamma * c * now.since(self.last).secs();
-        self.level = ((self.level + earned).min(c) - self.alpha * bytes).max(0.0);
+        let earned = self.alpha_gamma * c * now.since(self.last).secs();
+        self.level = (lesser(self.level + earned, c) - self.alpha * bytes).max(0.0);
         self.last = now;
     }
 
     /// Restores C~ <= C for a link of `c` bytes/s.
     #[inline]
     pub fn bound(&mut self, c: f64) {
-        self.level = self.level.min(c);
+        self.level = lesser(self.level, c);
+    }
+}
+
+/// The lesser of two numbers. [`f64::min`] takes five instructions more, for one that is no number.
+#[inline(always)]
+fn lesser(a: f64, b: f64) -> f64 {
+    if a < b {
+        a
+    } else {
+        b
     }
 }

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 use crate::counting_unit::CountingUnit;
 use crate::policy::{Aqm, Context, Env, Reason, Verdict};
 use marqueue_core::params::ParamError;
-use marqueue_core::{math, Packet, PerDscp, Rng, Time};
+use marqueue_core::{Packet, PerDscp, Rng, Time};
 
 marqueue_core::params! {
     /// Parameters of CHOKeW.
@@ -108,9 +108,9 @@ impl MatchedDrops {
         }
         let p = self.p0 / self.weights[usize::from(packet.dscp().value())];
         let p = self.params.mode.scale_probability(p, packet, cx.env.mean_packet);
-        let whole = math::floor(p);
-        // The cast saturates.
-        (whole as u32).saturating_add(u32::from(cx.rng.uniform() < p - whole))
+        // The cast truncates, and saturates.
+        let whole = p as u32;
+        whole.saturating_add(u32::from(cx.rng.uniform() < p - f64::from(whole)))
     }
 
     /// Figure 1, step 5: draws up to `m` packets and drops the first of the arrival's flow; the caller drops the

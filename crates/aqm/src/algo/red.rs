@@ -65,13 +65,15 @@ pub struct Red {
     max_th: f64,
     max_p: f64,
     mark_p: f64,
-    w_q: f64,
-    gentle: bool,
-    wait: bool,
-    mode: CountingUnit,
     avg: f64,
     /// Packets, or bytes in byte mode, since the last signal.
     count: f64,
+    w_q: f64,
+    /// 1 - w_q.
+    keep: f64,
+    gentle: bool,
+    wait: bool,
+    mode: CountingUnit,
     /// Was the average above `min_th` at the last arrival?
     above: bool,
     idle_since: Option<Time>,
@@ -112,12 +114,19 @@ impl Red {
 
     /// Updates the average for an arrival that finds the queue `seen`.
     pub(super) fn update_average(&mut self, cx: &Context<'_>, seen: QueueLength) {
-        if let Some(since) = self.idle_since.take() {
-            let m = math::floor((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet));
-            self.avg *= math::powi(1.0 - self.w_q, m.min(f64::from(i32::MAX)) as i32);
+        if let Some(since) = self.idle_since {
+            self.end_idle_period(cx, since);
         }
         let q = self.mode.queue_length(seen.len, seen.bytes, cx.env.mean_packet);
-        self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q;
+        self.avg = self.keep * self.avg + self.w_q * q;
+    }
+
+    /// The average after an idle period.
+    #[cold]
+    fn end_idle_period(&mut self, cx: &Context<'_>, since: Time) {
+        self.idle_since = None;
+        let m = math::floor((cx.now - since).secs() * cx.env.rate.packets_per_sec(cx.env.mean_packet));
+        self.avg *= math::powi(self.keep, m.min(f64::from(i32::MAX)) as i32);
     }
 
     /// Decides about the arriving packet by the average.
@@ -236,12 +245,13 @@ impl Aqm for Red {
             max_th,
             max_p: p.max_p,
             mark_p: p.mark_p,
+            avg: 0.0,
+            count: 0.0,
             w_q,
+            keep: 1.0 - w_q,
             gentle: p.gentle,
             wait: p.wait,
             mode: p.mode,
-            avg: 0.0,
-            count: 0.0,
             above: false,
             idle_since: Some(now),
         })
