@@ -47,10 +47,13 @@ def of_chain(scheme: str) -> Quantities:
 
 @cache
 def _chain(scheme: str, flows: int) -> tuple[float, float]:
-    """P(Q >= N^(a + e)), Q being without limit in overload as in the paper, and the share of
-    packets that are marked."""
     model = Model(flows, CT, A, scheme)
-    loads = simulate(model, LENGTH, WARM_UP, REPLICATIONS).loads
+    return figures(model, simulate(model, LENGTH, WARM_UP, REPLICATIONS).loads, flows)
+
+
+def figures(model: Model, loads: np.ndarray, flows: int) -> tuple[float, float]:
+    """P(Q >= N^(a + e)), Q being without limit in overload as in the paper, and the share of
+    packets that are marked, from the loads of all slots."""
     tail = model.at.tail(loads, np.array([flows ** (A + EPS)]))[0]
     marked = model.at.marking(loads, np.ones(1))[:, 0]
     return float(tail), float(np.dot(loads, marked) / loads.sum())
