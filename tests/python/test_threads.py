@@ -62,10 +62,10 @@ def test_threads_do_not_change_a_result_and_are_refused_with_a_reason(tmp_path: 
         marqueue.run(scenario, replications=1, jobs=1, threads=threads) for threads in (1, 2)
     )
     assert alone.summary() == together.summary()
-    line = ["run", str(PATHS["first"]), "--threads", "2", "--out", str(tmp_path / "first")]
+    line = ["run", str(PATHS["media"]), "--threads", "2", "--out", str(tmp_path / "media")]
     told = CliRunner().invoke(app, line)
     assert told.exit_code == 0
-    assert "one thread, since some flows have a size or a stop time" in told.stderr
+    assert "one thread, since there are media flows" in told.stderr
 
 
 def test_few_packets_between_two_meetings_do_not_pay() -> None:

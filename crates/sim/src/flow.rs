@@ -82,6 +82,8 @@ impl Flow {
 pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
+    /// TCP whose sender has ended: late data may still arrive.
+    TcpReceiver(Receiver),
     /// UDP that nothing controls.
     Udp(Box<Udp>),
     /// Rate-based.
@@ -92,8 +94,6 @@ pub enum FlowKind {
     Packets,
     /// TCP or QUIC whose two ends are outside the simulator.
     External(Box<External>),
-    /// Finished.
-    Finished,
 }
 
 /// The two ends of a TCP connection.
@@ -280,6 +280,6 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.timeouts[row] = external.timeouts;
             table.ecn_cuts[row] = external.ecn_cuts;
         }
-        FlowKind::Packets | FlowKind::Finished => {}
+        FlowKind::TcpReceiver(_) | FlowKind::Packets => {}
     }
 }

@@ -38,8 +38,8 @@ const WIRE_WORK: f64 = 3.0;
 /// Why a run has one thread only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneThread {
-    /// Flows end, and others take their place.
-    FlowsEnd,
+    /// Flows arrive during the run, and take the place of others that have ended.
+    FlowsArrive,
     /// A queue's packets are traced.
     PacketTrace,
     /// Media flows.
@@ -55,7 +55,7 @@ pub enum OneThread {
 impl fmt::Display for OneThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            OneThread::FlowsEnd => "some flows have a size or a stop time, or arrive during the run",
+            OneThread::FlowsArrive => "flows arrive during the run",
             OneThread::PacketTrace => "the packets of a queue are traced",
             OneThread::Media => "there are media flows",
             OneThread::Outside => "QUIC flows or kernels take part",
@@ -108,11 +108,11 @@ pub fn obstacle(plan: &Plan) -> Option<OneThread> {
         return Some(OneThread::PacketTrace);
     }
     plan.traffic.iter().find_map(|traffic| match traffic.kind {
-        TrafficKind::Tcp { size: None, stop: None, .. } => None,
-        TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } => Some(OneThread::FlowsEnd),
+        TrafficKind::Poisson { .. } => Some(OneThread::FlowsArrive),
         TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
         TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
-        TrafficKind::Cbr { .. }
+        TrafficKind::Tcp { .. }
+        | TrafficKind::Cbr { .. }
         | TrafficKind::Recorded { .. }
         | TrafficKind::Paced { .. }
         | TrafficKind::Packets { .. } => None,

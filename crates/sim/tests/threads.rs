@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use marqueue_aqm::Signal;
+use marqueue_aqm::{catalogue, Signal};
 use marqueue_core::params::{PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Rate, Rng, Time};
 use marqueue_sim::delay_law::DelayLaw;
@@ -131,8 +131,7 @@ fn traces_of_senders_and_samples_of_windows_come_from_the_part_of_the_sender() {
 fn constant_rates_and_random_packets_and_applications_that_write_in_pieces() {
     let mut plan = dumbbell("newreno", red());
     plan.traffic.extend([cbr("udp", 0, 400_000), cbr("more udp", 2, 300_000), packets("random", 1)]);
-    let TrafficKind::Tcp { write, .. } = &mut plan.traffic[1].kind else { unreachable!("tcp() makes TCP") };
-    *write = Some(WritePlan { packets: 7, every: ms(80.0), gaps: Gaps::Exponential, first: None });
+    write_in_pieces(&mut plan.traffic[1], Gaps::Exponential);
     same_on_all(&plan, 7, 2);
 }
 
@@ -188,6 +187,73 @@ fn links_of_single_flows() {
     }
 }
 
+/// Gives the TCP flows of a group a size in packets, and a time at which they stop, where there is one.
+fn end(traffic: &mut TrafficPlan, packets: Option<u32>, at: Option<Time>) {
+    let TrafficKind::Tcp { size, stop, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
+    (*size, *stop) = (packets, at);
+}
+
+/// Makes the applications of a group write in pieces.
+fn write_in_pieces(traffic: &mut TrafficPlan, gaps: Gaps) {
+    let TrafficKind::Tcp { write, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
+    *write = Some(WritePlan { packets: 7, every: ms(80.0), gaps, first: None });
+}
+
+/// Flows that end: by their size, at a stop, by either, and short ones of which one starts when others stop.
+fn with_ends(mut plan: Plan) -> Plan {
+    // At this instant a measuring window ends and a sample is taken too.
+    let stops = Some(secs(2.0));
+    end(&mut plan.traffic[0], Some(200), None);
+    end(&mut plan.traffic[1], None, stops);
+    end(&mut plan.traffic[2], Some(400), stops);
+    plan.traffic.extend((0..3).map(|route| tcp(&format!("short {route}"), route, 4, 3.0)));
+    (3..6).for_each(|i| end(&mut plan.traffic[i], Some(5), None));
+    let TrafficKind::Tcp { start, jitter, .. } = &mut plan.traffic[4].kind else { unreachable!("tcp() makes TCP") };
+    (*start, *jitter) = (secs(2.0), Dur::ZERO);
+    write_in_pieces(&mut plan.traffic[2], Gaps::Constant);
+    write_in_pieces(&mut plan.traffic[5], Gaps::Exponential);
+    plan
+}
+
+#[test]
+fn flows_that_end() {
+    for recovery in ["newreno", "sack"] {
+        for delayed_ack in [0.0, 0.1] {
+            let mut plan = with_ends(dumbbell(recovery, red()));
+            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+            same_on_all(&plan, 19, 2);
+            let ended = go(&plan, 19).flows.end.iter().filter(|&&end| end < plan.duration).count();
+            assert!(ended >= 25, "{ended} of 27 flows end");
+        }
+    }
+}
+
+#[test]
+fn flows_that_end_while_packets_are_lost_and_late() {
+    for (recovery, preset) in [("newreno", "ns2"), ("sack", "ns2"), ("sack", "rfc")] {
+        for delayed_ack in [0.0, 0.1] {
+            let mut plan = with_ends(parking_lot(3, &red()));
+            plan.transports[0] = TransportPlan { preset: preset.into(), ..ns2(recovery, true) };
+            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+            plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.03)])));
+            // Longer than a retransmission timeout.
+            plan.links[2].pipe.reorder = Some(values(&[("probability", 0.02), ("delay", 1.5)]));
+            plan.links[3].pipe.jitter = Some(values(&[("mean", 0.002)]));
+            same_on_all(&plan, 23, 2);
+        }
+    }
+}
+
+#[test]
+fn few_flows_that_end_over_each_queue() {
+    for name in catalogue().into_iter().map(|entry| entry.name) {
+        let mut plan = with_ends(parking_lot(3, &queue(name, values(&[]), 30, Signal::Ecn)));
+        plan.duration = secs(3.0);
+        plan.boundaries = vec![secs(2.0)];
+        same_on_all(&plan, 29, 2);
+    }
+}
+
 /// A network of up to eight links with random delays, some with queues, and random traffic on random routes.
 fn random_plan(seed: u64) -> Plan {
     let mut rng = Rng::named(seed, "a plan for threads");
@@ -221,7 +287,16 @@ fn random_plan(seed: u64) -> Plan {
         .map(|route| match rng.below(5) {
             0 => cbr(&format!("udp {route}"), route, 200_000),
             1 => packets(&format!("packets {route}"), route),
-            _ => tcp(&format!("tcp {route}"), route, 1 + rng.below(6), 0.5),
+            _ => {
+                let mut flows = tcp(&format!("tcp {route}"), route, 1 + rng.below(6), 0.5);
+                // Some stop when a measuring window ends.
+                let stops = [None, Some(secs(0.7)), Some(secs(0.9))][rng.below(3) as usize];
+                end(&mut flows, (rng.below(2) > 0).then(|| 1 + rng.below(60)), stops);
+                if rng.below(3) == 0 {
+                    write_in_pieces(&mut flows, Gaps::Exponential);
+                }
+                flows
+            }
         })
         .collect();
     plan
@@ -254,18 +329,26 @@ fn what_cannot_be_separated_has_one_thread_and_a_reason() {
     };
     assert_eq!(reason(|plan| plan.links[0].trace = true), Some(OneThread::PacketTrace));
     assert_eq!(reason(|plan| plan.links.iter_mut().for_each(|l| l.delay = Dur::ZERO)), Some(OneThread::NoDelay));
-    let ends = |plan: &mut Plan| {
-        let TrafficKind::Tcp { size, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
-        *size = Some(100);
+    let arrive = |plan: &mut Plan| {
+        plan.traffic[0].kind = TrafficKind::Poisson {
+            transport: 0,
+            routes: vec![0],
+            weights: Vec::new(),
+            rate: 20.0,
+            start: Time::ZERO,
+            stop: secs(5.0),
+            size: 10,
+            law: FlowSizes::Constant,
+        }
     };
-    assert_eq!(reason(ends), Some(OneThread::FlowsEnd));
+    assert_eq!(reason(arrive), Some(OneThread::FlowsArrive));
     assert_eq!(threads_for(&dumbbell("newreno", red()), 1).expect("the plan is valid"), (1, None));
 }
 
 /// A clock that is asked before and after each step of a part makes every step as long as any other.
 #[test]
 fn parts_that_take_turns_give_the_same_and_tell_what_processors_of_their_own_would_take() {
-    let plan = parking_lot(4, &red());
+    let plan = with_ends(parking_lot(4, &red()));
     let alone = digest(&go(&plan, 1));
     for (threads, meeting) in [(2, 0), (3, 5), (4, 0), (4, 5)] {
         let mut asked = 0;

@@ -207,10 +207,12 @@ impl Engine {
     }
 
     /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is
-    /// ignored, because its time is not that of the slot.
+    /// ignored, because its time is not that of the slot. A part of a network does not know the packets of other parts;
+    /// there no flow comes that could use the slot.
     pub(super) fn reuse_if_finished(&mut self, f: u32) {
         let flow = &self.flows[f as usize];
-        if matches!(flow.kind, FlowKind::Finished) && flow.in_flight == 0 {
+        let FlowKind::TcpReceiver(receiver) = &flow.kind else { return };
+        if flow.in_flight == 0 && receiver.deadline() == Time::NEVER && self.part.is_none() {
             self.free_slots.push(f);
         }
     }

@@ -153,7 +153,7 @@ impl Engine {
     pub(super) fn stop_group(&mut self) {
         let Some((_, group)) = self.stops.pop() else { return };
         for f in 0..self.flows.len() {
-            if self.table.group[self.flows[f].row as usize] != group {
+            if self.table.group[self.flows[f].row as usize] != group || !self.has_sender(f as u32) {
                 continue;
             }
             if let FlowKind::Tcp(tcp) = &mut self.flows[f].kind {
