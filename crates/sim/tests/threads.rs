@@ -2,47 +2,14 @@
 
 mod common;
 
+use common::parts::*;
 use common::*;
-use marqueue_aqm::{catalogue, Signal};
+use marqueue_aqm::Signal;
 use marqueue_core::params::{PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Rate, Rng, Time};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::plan::*;
 use marqueue_sim::{digest, rehearse, run_on, threads_for, Control, OneThread, RunError};
-
-const THREADS: [usize; 3] = [2, 3, 4];
-
-/// Checks that the plan has at least `least` parts, and gives the same on any number of threads.
-fn same_on_all(plan: &Plan, seed: u64, least: usize) {
-    let (parts, _) = threads_for(plan, 4).expect("the plan is valid");
-    assert!(parts >= least, "got {parts} parts, expected at least {least}");
-    let alone = digest(&go(plan, seed));
-    for threads in THREADS {
-        let result = run_on(plan, seed, &Control::default(), threads).expect("the plan is valid");
-        assert_eq!(digest(&result), alone, "{threads} threads");
-    }
-}
-
-fn dumbbell(recovery: &str, queue: QueuePlan) -> Plan {
-    let mut plan = Dumbbell {
-        rate: 5_000_000,
-        access: 100_000_000,
-        bottleneck_delay: 5.0,
-        destination_delay: 1.0,
-        rtts: vec![20.0, 40.0, 70.0],
-        queue,
-    }
-    .plan(6.0);
-    plan.transports = vec![ns2(recovery, true)];
-    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("middle", 1, 5, 1.0), tcp("far", 2, 5, 1.0)];
-    plan.boundaries = vec![secs(2.0), secs(4.0)];
-    plan.sample = ms(10.0);
-    plan
-}
-
-fn red() -> QueuePlan {
-    queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn)
-}
 
 fn cbr(name: &str, route: usize, rate: u64) -> TrafficPlan {
     let kind = TrafficKind::Cbr {
@@ -85,25 +52,6 @@ fn paced(name: &str, law: &str, route: usize) -> TrafficPlan {
         trace: true,
     };
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
-}
-
-/// A chain of queues with flows over all of them and over each alone, in both directions.
-fn parking_lot(hops: usize, queue: &QueuePlan) -> Plan {
-    let mut plan = dumbbell("sack", red());
-    plan.links.clear();
-    plan.routes.clear();
-    for hop in 0..hops {
-        let delay = ms(4.0 + hop as f64);
-        plan.links.push(link(&format!("there {hop}"), 4_000_000, delay, Some(queue.clone())));
-        plan.links.push(link(&format!("back {hop}"), 4_000_000, delay, Some(queue.clone())));
-    }
-    let there: Vec<usize> = (0..hops).map(|hop| 2 * hop).collect();
-    let back: Vec<usize> = (0..hops).rev().map(|hop| 2 * hop + 1).collect();
-    plan.routes.push(RoutePlan { forward: there.clone(), reverse: back.clone() });
-    plan.routes.push(RoutePlan { forward: back, reverse: there });
-    plan.routes.extend((0..hops).map(|hop| RoutePlan { forward: vec![2 * hop], reverse: vec![2 * hop + 1] }));
-    plan.traffic = (0..plan.routes.len()).map(|r| tcp(&format!("flows {r}"), r, 3, 1.0)).collect();
-    plan
 }
 
 #[test]
@@ -187,73 +135,6 @@ fn links_of_single_flows() {
     }
 }
 
-/// Gives the TCP flows of a group a size in packets, and a time at which they stop, where there is one.
-fn end(traffic: &mut TrafficPlan, packets: Option<u32>, at: Option<Time>) {
-    let TrafficKind::Tcp { size, stop, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
-    (*size, *stop) = (packets, at);
-}
-
-/// Makes the applications of a group write in pieces.
-fn write_in_pieces(traffic: &mut TrafficPlan, gaps: Gaps) {
-    let TrafficKind::Tcp { write, .. } = &mut traffic.kind else { unreachable!("tcp() makes TCP") };
-    *write = Some(WritePlan { packets: 7, every: ms(80.0), gaps, first: None });
-}
-
-/// Flows that end: by their size, at a stop, by either, and short ones of which one starts when others stop.
-fn with_ends(mut plan: Plan) -> Plan {
-    // At this instant a measuring window ends and a sample is taken too.
-    let stops = Some(secs(2.0));
-    end(&mut plan.traffic[0], Some(200), None);
-    end(&mut plan.traffic[1], None, stops);
-    end(&mut plan.traffic[2], Some(400), stops);
-    plan.traffic.extend((0..3).map(|route| tcp(&format!("short {route}"), route, 4, 3.0)));
-    (3..6).for_each(|i| end(&mut plan.traffic[i], Some(5), None));
-    let TrafficKind::Tcp { start, jitter, .. } = &mut plan.traffic[4].kind else { unreachable!("tcp() makes TCP") };
-    (*start, *jitter) = (secs(2.0), Dur::ZERO);
-    write_in_pieces(&mut plan.traffic[2], Gaps::Constant);
-    write_in_pieces(&mut plan.traffic[5], Gaps::Exponential);
-    plan
-}
-
-#[test]
-fn flows_that_end() {
-    for recovery in ["newreno", "sack"] {
-        for delayed_ack in [0.0, 0.1] {
-            let mut plan = with_ends(dumbbell(recovery, red()));
-            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
-            same_on_all(&plan, 19, 2);
-            let ended = go(&plan, 19).flows.end.iter().filter(|&&end| end < plan.duration).count();
-            assert!(ended >= 25, "{ended} of 27 flows end");
-        }
-    }
-}
-
-#[test]
-fn flows_that_end_while_packets_are_lost_and_late() {
-    for (recovery, preset) in [("newreno", "ns2"), ("sack", "ns2"), ("sack", "rfc")] {
-        for delayed_ack in [0.0, 0.1] {
-            let mut plan = with_ends(parking_lot(3, &red()));
-            plan.transports[0] = TransportPlan { preset: preset.into(), ..ns2(recovery, true) };
-            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
-            plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.03)])));
-            // Longer than a retransmission timeout.
-            plan.links[2].pipe.reorder = Some(values(&[("probability", 0.02), ("delay", 1.5)]));
-            plan.links[3].pipe.jitter = Some(values(&[("mean", 0.002)]));
-            same_on_all(&plan, 23, 2);
-        }
-    }
-}
-
-#[test]
-fn few_flows_that_end_over_each_queue() {
-    for name in catalogue().into_iter().map(|entry| entry.name) {
-        let mut plan = with_ends(parking_lot(3, &queue(name, values(&[]), 30, Signal::Ecn)));
-        plan.duration = secs(3.0);
-        plan.boundaries = vec![secs(2.0)];
-        same_on_all(&plan, 29, 2);
-    }
-}
-
 /// A network of up to eight links with random delays, some with queues, and random traffic on random routes.
 fn random_plan(seed: u64) -> Plan {
     let mut rng = Rng::named(seed, "a plan for threads");
@@ -299,6 +180,10 @@ fn random_plan(seed: u64) -> Plan {
             }
         })
         .collect();
+    if rng.below(3) == 0 {
+        let routes = (0..plan.routes.len()).collect();
+        plan.traffic.push(arriving("arriving", routes, 60.0, Time::ZERO));
+    }
     plan
 }
 
@@ -329,19 +214,6 @@ fn what_cannot_be_separated_has_one_thread_and_a_reason() {
     };
     assert_eq!(reason(|plan| plan.links[0].trace = true), Some(OneThread::PacketTrace));
     assert_eq!(reason(|plan| plan.links.iter_mut().for_each(|l| l.delay = Dur::ZERO)), Some(OneThread::NoDelay));
-    let arrive = |plan: &mut Plan| {
-        plan.traffic[0].kind = TrafficKind::Poisson {
-            transport: 0,
-            routes: vec![0],
-            weights: Vec::new(),
-            rate: 20.0,
-            start: Time::ZERO,
-            stop: secs(5.0),
-            size: 10,
-            law: FlowSizes::Constant,
-        }
-    };
-    assert_eq!(reason(arrive), Some(OneThread::FlowsArrive));
     assert_eq!(threads_for(&dumbbell("newreno", red()), 1).expect("the plan is valid"), (1, None));
 }
 
