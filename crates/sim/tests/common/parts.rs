@@ -87,6 +87,6 @@ pub fn with_ends(mut plan: Plan) -> Plan {
 /// Flows that arrive at `rate` a second from `start` on, on any of `routes`.
 pub fn arriving(name: &str, routes: Vec<usize>, rate: f64, start: Time) -> TrafficPlan {
     let (weights, law) = (vec![1.0; routes.len()], FlowSizes::Pareto { shape: 1.2 });
-    let kind = TrafficKind::Poisson { transport: 0, routes, weights, rate, start, stop: secs(5.5), size: 15, law };
+    let kind = TrafficKind::Poisson { transport: 0, routes, weights, rate, start, stop: secs(5.5), size: 6, law };
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
