@@ -375,7 +375,7 @@ demo: $(EXTENSION) ## Reproduce Experiment 2 of the AVQ paper, in its quick form
 
 test-races: ## Look for data races of a run on several threads (5 minutes; needs nightly Rust with rust-src)
 	RUSTFLAGS=-Zsanitizer=thread CARGO_TARGET_DIR=target/sanitizer cargo +nightly test --locked -Zbuild-std \
-		--target $(shell rustc --print host-tuple) -p marqueue-sim --test threads -- --skip random --test-threads 1
+		--target $(shell rustc --print host-tuple) -p marqueue-sim --test threads --test threads_finite -- --skip random --test-threads 1
 
 test-orders: ## Try every order in which the threads of a run can meet (a minute)
 	RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom cargo test --release --locked -p marqueue-sim --lib mailboxes

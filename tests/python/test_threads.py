@@ -19,7 +19,7 @@ PATHS = {path.stem: path for path in EXAMPLES if not path.stem.startswith("linux
 
 SECOND = 1_000_000_000
 LONGEST = 4 * SECOND
-"""Nanoseconds of each scenario that are run."""
+"""Nanoseconds of each scenario that are run after its last traffic has begun."""
 
 
 def shortened(scenario: Scenario, longest: int = LONGEST) -> str:
@@ -30,9 +30,16 @@ def shortened(scenario: Scenario, longest: int = LONGEST) -> str:
     return json.dumps(plan)
 
 
+def latest_start(scenario: Scenario) -> int:
+    """When the last traffic of a scenario begins, ns."""
+    kinds = (kind for traffic in compile(scenario)["traffic"] for kind in traffic["kind"].values())
+    return max((kind["start"] for kind in kinds), default=0)
+
+
 @pytest.mark.parametrize("name", PATHS)
 def test_a_scenario_gives_the_same_on_any_number_of_threads(name: str) -> None:
-    plan = shortened(load(PATHS[name]))
+    scenario = load(PATHS[name])
+    plan = shortened(scenario, latest_start(scenario) + LONGEST)
     assert len({_core.digest(plan, 1, threads=threads) for threads in (1, 2, 3, 4)}) == 1
 
 
@@ -54,6 +61,11 @@ def test_experiments_of_papers_give_the_same_on_any_number_of_threads(key: str) 
 def test_enough_scenarios_have_several_threads() -> None:
     plans = [shortened(load(PATHS[name])) for name in ("star", "parking-lot", "mkc")]
     assert [_core.threads_for(plan, 4) for plan in plans] == [(4, None)] * 3
+    # Their flows end, or arrive during the run.
+    plans = [
+        shortened(load(PATHS[name])) for name in ("first", "dumbbell", "access-link", "incast")
+    ]
+    assert all(_core.threads_for(plan, 2) == (2, None) for plan in plans)
 
 
 def test_threads_do_not_change_a_result_and_are_refused_with_a_reason(tmp_path: Path) -> None:
@@ -62,10 +74,10 @@ def test_threads_do_not_change_a_result_and_are_refused_with_a_reason(tmp_path: 
         marqueue.run(scenario, replications=1, jobs=1, threads=threads) for threads in (1, 2)
     )
     assert alone.summary() == together.summary()
-    line = ["run", str(PATHS["first"]), "--threads", "2", "--out", str(tmp_path / "first")]
+    line = ["run", str(PATHS["media"]), "--threads", "2", "--out", str(tmp_path / "media")]
     told = CliRunner().invoke(app, line)
     assert told.exit_code == 0
-    assert "one thread, since some flows have a size or a stop time" in told.stderr
+    assert "one thread, since there are media flows" in told.stderr
 
 
 def test_few_packets_between_two_meetings_do_not_pay() -> None:

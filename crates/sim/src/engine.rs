@@ -32,7 +32,7 @@ use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
 use crate::result::{CwndResult, FlowTable, MediaTrace, RateTrace, SenderTrace};
 use crate::route::Routes;
-use crate::traffic::Arrivals;
+use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
@@ -156,6 +156,8 @@ pub struct Engine {
     routes: Routes,
     flows: Vec<Flow>,
     free_slots: Vec<u32>,
+    /// Are slots of flows that have ended used again?
+    reuses_slots: bool,
     timers: Timers,
     timers_source: u32,
     arrivals: Vec<Arrivals>,
@@ -219,8 +221,9 @@ impl Engine {
             outside: (0u32..).zip(&plan.links).filter(|(_, link)| link.router().is_some()).map(|(l, _)| l).collect(),
             routes,
             // Allocated at once: growing would copy all flows and fragment memory.
-            flows: Vec::with_capacity(plan.initial_flows() as usize),
+            flows: Vec::with_capacity(slots_for(plan) as usize),
             free_slots: Vec::new(),
+            reuses_slots: reuses_slots(plan),
             timers: Timers::default(),
             timers_source: NONE,
             arrivals: Vec::new(),

@@ -2,6 +2,7 @@
 
 use crate::flow::Flow;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
+use crate::traffic::{expected_arrivals, slots_for};
 use marqueue_aqm::Limit;
 use marqueue_core::{Packet, Time};
 
@@ -20,21 +21,20 @@ const BASE: f64 = 2e6;
 pub fn estimated_bytes(plan: &Plan) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
     let rows = 8.0 * windows + PER_ROW;
-    let flows = plan.initial_flows() as f64 * (std::mem::size_of::<Flow>() as f64 + PER_FLOW + rows);
-    let arriving: f64 = plan.traffic.iter().map(|t| arriving(&t.kind, plan.duration)).sum();
+    let slots = slots_for(plan) * std::mem::size_of::<Flow>() as f64;
+    let flows = plan.initial_flows() as f64 * (PER_FLOW + rows);
+    let quic: f64 = plan.traffic.iter().map(|t| arriving_quic(&t.kind, plan.duration)).sum();
+    let arriving = quic + expected_arrivals(plan);
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
     let links: f64 = plan.links.iter().map(|link| of_link(link, windows)).sum();
     // Columns double when they grow.
-    BASE + flows + 2.0 * (arriving * rows + samples * sampled * PER_SAMPLE) + links
+    BASE + slots + flows + 2.0 * (arriving * rows + samples * sampled * PER_SAMPLE) + links
 }
 
-/// Number of flows that arrive during the run.
-fn arriving(kind: &TrafficKind, duration: Time) -> f64 {
+/// Number of QUIC flows that arrive during the run.
+fn arriving_quic(kind: &TrafficKind, duration: Time) -> f64 {
     match kind {
-        TrafficKind::Poisson { rate, start, stop, .. } => {
-            rate * stop.min(&duration).secs().max(start.secs()) - rate * start.secs()
-        }
         TrafficKind::Quic(QuicPlan { arrivals: Some(rate), start, stop, .. }) => {
             rate * stop.unwrap_or(duration).min(duration).secs().max(start.secs()) - rate * start.secs()
         }

@@ -83,6 +83,8 @@ impl Flow {
 pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
+    /// TCP whose sender has ended: late data may still arrive.
+    TcpReceiver(Receiver),
     /// UDP that nothing controls.
     Udp(Box<Udp>),
     /// Rate-based.
@@ -93,8 +95,6 @@ pub enum FlowKind {
     Packets,
     /// TCP or QUIC whose two ends are outside the simulator.
     External(Box<External>),
-    /// Finished.
-    Finished,
 }
 
 /// The two ends of a TCP connection.
@@ -281,7 +281,7 @@ pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
             table.timeouts[row] = external.timeouts;
             table.ecn_cuts[row] = external.ecn_cuts;
         }
-        FlowKind::Packets | FlowKind::Finished => {}
+        FlowKind::TcpReceiver(_) | FlowKind::Packets => {}
     }
 }
 

@@ -11,6 +11,7 @@
 
 use crate::plan::{LinkPlan, MediaPlan, Plan, QuicPlan, TrafficKind};
 use crate::route::{Routes, Stage};
+use crate::traffic::reuses_slots;
 use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_core::{Dur, Time};
 use std::collections::BTreeMap;
@@ -26,6 +27,9 @@ const FOREVER: Dur = Dur(u64::MAX);
 /// Number of lookaheads that are tried as the shortest one.
 const MOST_TRIED: usize = 16;
 
+/// Packets a second that arriving flows send in place of a flow that is always there.
+const PACKETS_A_SECOND: f64 = 100.0;
+
 /// Work for a packet at a sender, in units of that at a chained wire: as data and as acknowledgement, with timers.
 const SENDER_WORK: f64 = 7.0;
 /// The same at a receiver.
@@ -38,8 +42,8 @@ const WIRE_WORK: f64 = 3.0;
 /// Why a run has one thread only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneThread {
-    /// Flows end, and others take their place.
-    FlowsEnd,
+    /// So many flows arrive during the run that they take the slots of others that have ended.
+    ManyFlowsArrive,
     /// A queue's packets are traced.
     PacketTrace,
     /// Media flows.
@@ -55,7 +59,7 @@ pub enum OneThread {
 impl fmt::Display for OneThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            OneThread::FlowsEnd => "some flows have a size or a stop time, or arrive during the run",
+            OneThread::ManyFlowsArrive => "more than 100,000 flows arrive during the run",
             OneThread::PacketTrace => "the packets of a queue are traced",
             OneThread::Media => "there are media flows",
             OneThread::Outside => "QUIC flows or kernels take part",
@@ -108,11 +112,11 @@ pub fn obstacle(plan: &Plan) -> Option<OneThread> {
         return Some(OneThread::PacketTrace);
     }
     plan.traffic.iter().find_map(|traffic| match traffic.kind {
-        TrafficKind::Tcp { size: None, stop: None, .. } => None,
-        TrafficKind::Tcp { .. } | TrafficKind::Poisson { .. } => Some(OneThread::FlowsEnd),
+        TrafficKind::Poisson { .. } => reuses_slots(plan).then_some(OneThread::ManyFlowsArrive),
         TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
         TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
-        TrafficKind::Cbr { .. }
+        TrafficKind::Tcp { .. }
+        | TrafficKind::Cbr { .. }
         | TrafficKind::Recorded { .. }
         | TrafficKind::Paced { .. }
         | TrafficKind::Packets { .. } => None,
@@ -358,7 +362,15 @@ fn loads(plan: &Plan) -> Vec<f64> {
             | TrafficKind::Recorded { route, count, .. }
             | TrafficKind::Paced { route, count, .. } => loads[route] += f64::from(count),
             TrafficKind::Packets { route, .. } => loads[route] += 1.0,
-            TrafficKind::Poisson { .. } | TrafficKind::Quic(_) | TrafficKind::Media(_) => {}
+            TrafficKind::Poisson { ref routes, ref weights, rate, size, .. } => {
+                let flows = rate * f64::from(size) / PACKETS_A_SECOND;
+                let total: f64 = weights.iter().sum();
+                for (i, &route) in routes.iter().enumerate() {
+                    let share = weights.get(i).map_or(1.0 / routes.len() as f64, |weight| weight / total);
+                    loads[route] += flows * share;
+                }
+            }
+            TrafficKind::Quic(_) | TrafficKind::Media(_) => {}
         }
     }
     loads

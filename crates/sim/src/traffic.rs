@@ -1,7 +1,35 @@
 //! Random sources: arrival processes of flows and packets, applications that write in pieces, size distributions.
 
-use crate::plan::{FlowSizes, Gaps, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
+use crate::plan::{FlowSizes, Gaps, Plan, SizeLaw, TrafficKind, TrafficPlan, WritePlan};
 use marqueue_core::{math, Dur, Rng, Time};
+use std::collections::VecDeque;
+
+/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 38 MB.
+const MOST_SLOTS: f64 = 1e5;
+
+/// The number of flows that are expected to arrive during the run.
+pub fn expected_arrivals(plan: &Plan) -> f64 {
+    let of_group = |traffic: &TrafficPlan| match traffic.kind {
+        TrafficKind::Poisson { rate, start, stop, .. } => {
+            rate * (stop.min(plan.duration).secs().max(start.secs()) - start.secs())
+        }
+        _ => 0.0,
+    };
+    plan.traffic.iter().map(of_group).sum()
+}
+
+/// Do flows that arrive get the slots of flows that have ended? Otherwise a flow's slot is its row in the flow table:
+/// parts of a network agree on it without knowing which flows have ended.
+pub fn reuses_slots(plan: &Plan) -> bool {
+    expected_arrivals(plan) > MOST_SLOTS
+}
+
+/// The number of slots to allocate: those of the flows that exist from the start and, where slots are not reused, of the
+/// flows that arrive. More than four standard deviations above the mean arrive in one run of 30,000.
+pub fn slots_for(plan: &Plan) -> f64 {
+    let arriving = if reuses_slots(plan) { 0.0 } else { expected_arrivals(plan) };
+    plan.initial_flows() as f64 + arriving + 4.0 * arriving.sqrt()
+}
 
 /// A Poisson process of flow or packet arrivals.
 #[derive(Debug)]
@@ -10,8 +38,10 @@ pub struct Arrivals {
     pub group: u32,
     /// Its random stream.
     pub rng: Rng,
-    /// The next arrival; `Time::NEVER` when the process has ended.
+    /// The next arrival to be drawn; `Time::NEVER` when the process has ended.
     pub next: Time,
+    /// Flows that were created before their arrival, in a part of a network: when they arrive, and their slots.
+    pub ahead: VecDeque<(Time, u32)>,
     mean_gap: f64,
     stop: Time,
     /// What arrives.
@@ -103,7 +133,8 @@ impl Arrivals {
             | TrafficKind::Media(_) => return None,
         };
         let rng = Rng::named(seed, &format!("traffic/{}", plan.name));
-        let mut arrivals = Arrivals { group, rng, next: start, mean_gap: 1.0 / rate, stop, kind };
+        let mut arrivals =
+            Arrivals { group, rng, next: start, ahead: VecDeque::new(), mean_gap: 1.0 / rate, stop, kind };
         arrivals.advance();
         Some(arrivals)
     }
@@ -114,6 +145,11 @@ impl Arrivals {
             ArrivalKind::Packets { flow, .. } => Some(flow),
             ArrivalKind::Flows { .. } => None,
         }
+    }
+
+    /// When the next arrival takes place.
+    pub fn due(&self) -> Time {
+        self.ahead.front().map_or(self.next, |&(at, _)| at)
     }
 
     /// Draws the next arrival.

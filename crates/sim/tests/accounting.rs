@@ -7,7 +7,7 @@ use marqueue_aqm::{catalogue, Limit, Signal};
 use marqueue_core::params::{ParamValues, Value};
 use marqueue_core::{Bytes, Dur, Rate, Time};
 use marqueue_sim::plan::*;
-use marqueue_sim::result::RunResult;
+use marqueue_sim::result::{LinkWindow, RunResult};
 use marqueue_sim::trace::TraceKind;
 
 fn dumbbell(queue: QueuePlan, duration: f64) -> Plan {
@@ -259,4 +259,24 @@ fn a_lost_syn_is_sent_again() {
     assert!(r.flows.timeouts[1] >= 1, "{:?}", r.flows);
     assert!(r.flows.end[1] != Time::NEVER && r.flows.end[1] > secs(1.5));
     assert_eq!(r.flows.delivered[1], 14_600);
+}
+
+/// RFC 9293, section 3.10.7.4: a segment that is not acceptable is answered with an acknowledgement.
+#[test]
+fn receivers_answer_late_data_though_their_senders_have_ended() {
+    let mut plan = dumbbell(droptail(2000), 30.0);
+    // Only queues count packets.
+    plan.links[1].queue = Some(droptail(2000));
+    // So late that the retransmission has long been acknowledged.
+    plan.links[0].pipe.reorder = Some(values(&[("probability", 0.05), ("delay", 5.0)]));
+    plan.transports = vec![transport("ns2", "newreno", &[], &[])];
+    plan.traffic = vec![finite(100, 20)];
+    plan.boundaries = vec![secs(6.0)];
+    let r = go(&plan, 1);
+    let sum = |link: usize, of: fn(&LinkWindow) -> u64| -> u64 { r.links[link].windows.iter().map(of).sum() };
+    let (sent, answers) = (sum(0, |w| w.counters.departures), sum(1, |w| w.counters.arrivals));
+    assert_eq!(answers, sent, "an answer to each packet, since none is lost");
+    let ended = r.flows.end.iter().filter(|end| **end < secs(6.0)).count();
+    let late = r.links[1].windows[1].counters.arrivals;
+    assert!(ended > 80 && late > 20, "{late} answers after the end of {ended} flows");
 }

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::parts::*;
 use common::*;
 use marqueue_aqm::Signal;
 use marqueue_core::params::{PolicySpec, Value};
@@ -9,40 +10,6 @@ use marqueue_core::{Bytes, Dur, Rate, Rng, Time};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::plan::*;
 use marqueue_sim::{digest, rehearse, run_on, threads_for, Control, OneThread, RunError};
-
-const THREADS: [usize; 3] = [2, 3, 4];
-
-/// Checks that the plan has at least `least` parts, and gives the same on any number of threads.
-fn same_on_all(plan: &Plan, seed: u64, least: usize) {
-    let (parts, _) = threads_for(plan, 4).expect("the plan is valid");
-    assert!(parts >= least, "got {parts} parts, expected at least {least}");
-    let alone = digest(&go(plan, seed));
-    for threads in THREADS {
-        let result = run_on(plan, seed, &Control::default(), threads).expect("the plan is valid");
-        assert_eq!(digest(&result), alone, "{threads} threads");
-    }
-}
-
-fn dumbbell(recovery: &str, queue: QueuePlan) -> Plan {
-    let mut plan = Dumbbell {
-        rate: 5_000_000,
-        access: 100_000_000,
-        bottleneck_delay: 5.0,
-        destination_delay: 1.0,
-        rtts: vec![20.0, 40.0, 70.0],
-        queue,
-    }
-    .plan(6.0);
-    plan.transports = vec![ns2(recovery, true)];
-    plan.traffic = vec![tcp("near", 0, 5, 1.0), tcp("middle", 1, 5, 1.0), tcp("far", 2, 5, 1.0)];
-    plan.boundaries = vec![secs(2.0), secs(4.0)];
-    plan.sample = ms(10.0);
-    plan
-}
-
-fn red() -> QueuePlan {
-    queue("red", values(&[("min_th", 10.0), ("max_th", 30.0)]), 60, Signal::Ecn)
-}
 
 fn cbr(name: &str, route: usize, rate: u64) -> TrafficPlan {
     let kind = TrafficKind::Cbr {
@@ -87,25 +54,6 @@ fn paced(name: &str, law: &str, route: usize) -> TrafficPlan {
     TrafficPlan { name: name.into(), dscp: 0, class: 0, kind }
 }
 
-/// A chain of queues with flows over all of them and over each alone, in both directions.
-fn parking_lot(hops: usize, queue: &QueuePlan) -> Plan {
-    let mut plan = dumbbell("sack", red());
-    plan.links.clear();
-    plan.routes.clear();
-    for hop in 0..hops {
-        let delay = ms(4.0 + hop as f64);
-        plan.links.push(link(&format!("there {hop}"), 4_000_000, delay, Some(queue.clone())));
-        plan.links.push(link(&format!("back {hop}"), 4_000_000, delay, Some(queue.clone())));
-    }
-    let there: Vec<usize> = (0..hops).map(|hop| 2 * hop).collect();
-    let back: Vec<usize> = (0..hops).rev().map(|hop| 2 * hop + 1).collect();
-    plan.routes.push(RoutePlan { forward: there.clone(), reverse: back.clone() });
-    plan.routes.push(RoutePlan { forward: back, reverse: there });
-    plan.routes.extend((0..hops).map(|hop| RoutePlan { forward: vec![2 * hop], reverse: vec![2 * hop + 1] }));
-    plan.traffic = (0..plan.routes.len()).map(|r| tcp(&format!("flows {r}"), r, 3, 1.0)).collect();
-    plan
-}
-
 #[test]
 fn flows_of_each_recovery_and_with_delayed_acknowledgements() {
     for recovery in ["newreno", "sack"] {
@@ -131,8 +79,7 @@ fn traces_of_senders_and_samples_of_windows_come_from_the_part_of_the_sender() {
 fn constant_rates_and_random_packets_and_applications_that_write_in_pieces() {
     let mut plan = dumbbell("newreno", red());
     plan.traffic.extend([cbr("udp", 0, 400_000), cbr("more udp", 2, 300_000), packets("random", 1)]);
-    let TrafficKind::Tcp { write, .. } = &mut plan.traffic[1].kind else { unreachable!("tcp() makes TCP") };
-    *write = Some(WritePlan { packets: 7, every: ms(80.0), gaps: Gaps::Exponential, first: None });
+    write_in_pieces(&mut plan.traffic[1], Gaps::Exponential);
     same_on_all(&plan, 7, 2);
 }
 
@@ -221,9 +168,22 @@ fn random_plan(seed: u64) -> Plan {
         .map(|route| match rng.below(5) {
             0 => cbr(&format!("udp {route}"), route, 200_000),
             1 => packets(&format!("packets {route}"), route),
-            _ => tcp(&format!("tcp {route}"), route, 1 + rng.below(6), 0.5),
+            _ => {
+                let mut flows = tcp(&format!("tcp {route}"), route, 1 + rng.below(6), 0.5);
+                // Some stop when a measuring window ends.
+                let stops = [None, Some(secs(0.7)), Some(secs(0.9))][rng.below(3) as usize];
+                end(&mut flows, (rng.below(2) > 0).then(|| 1 + rng.below(60)), stops);
+                if rng.below(3) == 0 {
+                    write_in_pieces(&mut flows, Gaps::Exponential);
+                }
+                flows
+            }
         })
         .collect();
+    if rng.below(3) == 0 {
+        let routes = (0..plan.routes.len()).collect();
+        plan.traffic.push(arriving("arriving", routes, 60.0, Time::ZERO));
+    }
     plan
 }
 
@@ -254,18 +214,13 @@ fn what_cannot_be_separated_has_one_thread_and_a_reason() {
     };
     assert_eq!(reason(|plan| plan.links[0].trace = true), Some(OneThread::PacketTrace));
     assert_eq!(reason(|plan| plan.links.iter_mut().for_each(|l| l.delay = Dur::ZERO)), Some(OneThread::NoDelay));
-    let ends = |plan: &mut Plan| {
-        let TrafficKind::Tcp { size, .. } = &mut plan.traffic[0].kind else { unreachable!("tcp() makes TCP") };
-        *size = Some(100);
-    };
-    assert_eq!(reason(ends), Some(OneThread::FlowsEnd));
     assert_eq!(threads_for(&dumbbell("newreno", red()), 1).expect("the plan is valid"), (1, None));
 }
 
 /// A clock that is asked before and after each step of a part makes every step as long as any other.
 #[test]
 fn parts_that_take_turns_give_the_same_and_tell_what_processors_of_their_own_would_take() {
-    let plan = parking_lot(4, &red());
+    let plan = with_ends(parking_lot(4, &red()));
     let alone = digest(&go(&plan, 1));
     for (threads, meeting) in [(2, 0), (3, 5), (4, 0), (4, 5)] {
         let mut asked = 0;

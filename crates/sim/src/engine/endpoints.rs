@@ -5,7 +5,7 @@ use super::rate_based::signals;
 use super::Engine;
 use crate::events::TimerAction;
 use crate::external::Fate;
-use crate::flow::{fill_row, settle_window, FlowKind};
+use crate::flow::{fill_row, settle_window, FlowKind, Tcp};
 use crate::packet_options::PacketOptions;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options};
@@ -23,16 +23,12 @@ impl Engine {
             flow.window += 1;
         }
         let (bytes, ack) = match &mut flow.kind {
-            FlowKind::Tcp(tcp) => {
+            // A receiver answers late data whether or not its sender has ended, of which it does not know.
+            FlowKind::Tcp(Tcp { receiver, .. }) | FlowKind::TcpReceiver(receiver) => {
                 let config = &self.configs[flow.transport as usize];
                 let mut rx = ReceiveContext { now: at, config, options: &mut self.ack_options };
-                let received = tcp.receiver.on_segment(
-                    &mut rx,
-                    packet.seq(),
-                    packet.head().flags(),
-                    packet.ecn(),
-                    packet.options(),
-                );
+                let received =
+                    receiver.on_segment(&mut rx, packet.seq(), packet.head().flags(), packet.ecn(), packet.options());
                 (u64::from(received.delivered) * u64::from(config.segment), received.ack)
             }
             FlowKind::Udp(_) | FlowKind::Packets => (u64::from(packet.bytes()), None),
@@ -51,13 +47,15 @@ impl Engine {
                 (payload, None)
             }
             // An external receiver has a stage of its own.
-            FlowKind::External(_) | FlowKind::Finished => (0, None),
+            FlowKind::External(_) => (0, None),
         };
         flow.delivered += bytes;
         if let Some(ack) = ack {
             let head = flow.head.with(packet.head().flags() & Flags::SYN);
             // A second acknowledgement may be due at once.
-            if matches!(&flow.kind, FlowKind::Tcp(tcp) if tcp.receiver.deadline() != Time::NEVER) {
+            if matches!(&flow.kind, FlowKind::Tcp(Tcp { receiver, .. }) | FlowKind::TcpReceiver(receiver)
+                if receiver.deadline() != Time::NEVER)
+            {
                 self.rearm(packet.flow());
             }
             return Some((self.acknowledgement(packet.flow(), head, &ack), packet.stage() + 1));
@@ -117,7 +115,9 @@ impl Engine {
             FlowKind::Media(_) => return self.on_media_report(packet),
             // Its slot and its place in the network have been given back above.
             FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
-            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::Finished => return self.reuse_if_finished(packet.flow()),
+            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::TcpReceiver(_) => {
+                return self.reuse_if_finished(packet.flow())
+            }
         };
         let config = &self.configs[flow.transport as usize];
         let flags = packet.head().flags();
@@ -146,9 +146,10 @@ impl Engine {
             }
         }
         if tcp.sender.is_done() {
+            let receiver = std::mem::take(&mut tcp.receiver);
             self.table.end[flow.row as usize] = self.now;
             fill_row(&mut self.table, self.edges.len(), flow);
-            flow.kind = FlowKind::Finished;
+            flow.kind = FlowKind::TcpReceiver(receiver);
             self.segments.clear();
             return self.reuse_if_finished(f);
         }
@@ -193,7 +194,8 @@ impl Engine {
             FlowKind::Tcp(tcp) => tcp.deadline(),
             FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
             FlowKind::Media(media) => media.deadline(),
-            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => return,
+            FlowKind::TcpReceiver(receiver) => receiver.deadline(),
+            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::External(_) => return,
         };
         if deadline < flow.timer {
             flow.timer = deadline;
@@ -223,6 +225,7 @@ impl Engine {
                 FlowKind::Tcp(tcp) if tcp.started => tcp.deadline(),
                 FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
                 FlowKind::Media(media) => media.deadline(),
+                FlowKind::TcpReceiver(receiver) => receiver.deadline(),
                 _ => time,
             };
             match flow.timer {
@@ -243,21 +246,19 @@ impl Engine {
         let (now, sends_here) = (self.now, self.has_sender(f));
         let flow = &mut self.flows[f as usize];
         match &mut flow.kind {
+            FlowKind::Tcp(Tcp { receiver, .. }) | FlowKind::TcpReceiver(receiver) if receiver.deadline() <= now => {
+                let config = &self.configs[flow.transport as usize];
+                let ack = receiver.on_timer(&mut ReceiveContext { now, config, options: &mut self.ack_options });
+                flow.count_sent(1);
+                let head = flow.head;
+                let stage = self.routes.ack_stage(flow.data_stage);
+                let packet = self.acknowledgement(f, head, &ack);
+                self.send_from_host(packet, stage, now);
+                self.flow_timer(f);
+            }
+            FlowKind::Tcp(_) if !sends_here => self.rearm(f),
             FlowKind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
-                if tcp.receiver.deadline() <= now {
-                    let ack =
-                        tcp.receiver.on_timer(&mut ReceiveContext { now, config, options: &mut self.ack_options });
-                    flow.count_sent(1);
-                    let head = flow.head;
-                    let stage = self.routes.ack_stage(flow.data_stage);
-                    let packet = self.acknowledgement(f, head, &ack);
-                    self.send_from_host(packet, stage, now);
-                    return self.flow_timer(f);
-                }
-                if !sends_here {
-                    return self.rearm(f);
-                }
                 if !tcp.started {
                     tcp.started = true;
                     tcp.sender.start(config, now, &mut self.segments);
@@ -271,7 +272,7 @@ impl Engine {
             FlowKind::Udp(_) => self.send_udp(f),
             FlowKind::RateBased(_) => self.rate_based_timer(f),
             FlowKind::Media(_) => self.media_timer(f),
-            FlowKind::Packets | FlowKind::External(_) | FlowKind::Finished => {}
+            FlowKind::TcpReceiver(_) | FlowKind::Packets | FlowKind::External(_) => {}
         }
     }
 

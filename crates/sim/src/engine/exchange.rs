@@ -112,6 +112,9 @@ impl Engine {
         if let Some(part) = &mut self.part {
             part.accepted += packets.len() as u64;
         }
+        if let Some(newest) = packets.iter().map(|(_, _, packet)| packet.flow()).max() {
+            self.create_arrivals_up_to(newest);
+        }
         for i in 0..packets.len() {
             if let Some((_, _, soon)) = packets.get(i + AHEAD) {
                 self.flows[soon.flow() as usize].fetch_receiver();

@@ -4,7 +4,7 @@ use super::{Engine, Entrance};
 use crate::flow::{add_row, Flow, FlowKind, RateBased, Tcp, Udp, UdpSource};
 use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
-use crate::traffic::{Arrivals, Writer};
+use crate::traffic::{draw_packets, ArrivalKind, Arrivals, Writer};
 use crate::window_meter::WindowMeter;
 use marqueue_cc::{rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
@@ -206,11 +206,37 @@ impl Engine {
         self.table.propagation.push(propagation);
     }
 
-    /// Frees the slot of a finished flow once its last packet has left the network. A timer entry that is left over is
-    /// ignored, because its time is not that of the slot.
+    /// Creates the next flow of the arrival process `i`. Returns its slot.
+    pub(super) fn create_arrival(&mut self, i: usize) -> u32 {
+        let arrivals = &mut self.arrivals[i];
+        let ArrivalKind::Flows { transport, routes, size, law } = &arrivals.kind else { unreachable!("flows arrive") };
+        let (group, transport, at) = (arrivals.group, *transport, arrivals.next);
+        let route = routes.draw(&mut arrivals.rng);
+        let phase = arrivals.rng.uniform();
+        let size = draw_packets(*law, *size, &mut arrivals.rng);
+        arrivals.advance();
+        self.add_tcp(group, route, transport, Some(size), at, phase)
+    }
+
+    /// Creates the flows that will arrive, in the order of their arrivals, up to that in slot `f`. The part of the network
+    /// in which it sends is ahead of this one.
+    pub(super) fn create_arrivals_up_to(&mut self, f: u32) {
+        while self.flows.len() <= f as usize {
+            let of_flows = (0..self.arrivals.len()).filter(|&i| self.arrivals[i].packet_flow().is_none());
+            let Some(i) = of_flows.min_by_key(|&i| self.arrivals[i].next) else { unreachable!("flows arrive") };
+            let at = self.arrivals[i].next;
+            debug_assert!(at < Time::NEVER, "another part has drawn more flows");
+            let created = self.create_arrival(i);
+            self.arrivals[i].ahead.push_back((at, created));
+        }
+    }
+
+    /// Frees the slot of a finished flow once its last packet has left the network, if slots are reused. A timer entry
+    /// that is left over is ignored, because its time is not that of the slot.
     pub(super) fn reuse_if_finished(&mut self, f: u32) {
         let flow = &self.flows[f as usize];
-        if matches!(flow.kind, FlowKind::Finished) && flow.in_flight == 0 {
+        let FlowKind::TcpReceiver(receiver) = &flow.kind else { return };
+        if flow.in_flight == 0 && receiver.deadline() == Time::NEVER && self.reuses_slots {
             self.free_slots.push(f);
         }
     }

@@ -6,7 +6,7 @@ use crate::flow::FlowKind;
 use crate::line::Line;
 use crate::plan::Plan;
 use crate::route::Stage;
-use crate::traffic::{draw_packets, draw_size, ArrivalKind};
+use crate::traffic::{draw_size, ArrivalKind};
 use crate::window_meter::WindowMeter;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
@@ -153,7 +153,7 @@ impl Engine {
     pub(super) fn stop_group(&mut self) {
         let Some((_, group)) = self.stops.pop() else { return };
         for f in 0..self.flows.len() {
-            if self.table.group[self.flows[f].row as usize] != group {
+            if self.table.group[self.flows[f].row as usize] != group || !self.has_sender(f as u32) {
                 continue;
             }
             if let FlowKind::Tcp(tcp) = &mut self.flows[f].kind {
@@ -168,14 +168,10 @@ impl Engine {
     /// The arrival process `i` creates a flow or a packet.
     pub(super) fn random_arrival(&mut self, i: usize) {
         let arrivals = &mut self.arrivals[i];
-        let group = arrivals.group;
         match &mut arrivals.kind {
-            ArrivalKind::Flows { transport, routes, size, law } => {
-                let transport = *transport;
-                let route = routes.draw(&mut arrivals.rng);
-                let phase = arrivals.rng.uniform();
-                let size = draw_packets(*law, *size, &mut arrivals.rng);
-                let f = self.add_tcp(group, route, transport, Some(size), self.now, phase);
+            ArrivalKind::Flows { .. } => {
+                let created = arrivals.ahead.pop_front();
+                let f = created.map_or_else(|| self.create_arrival(i), |(_, f)| f);
                 self.flow_timer(f);
             }
             ArrivalKind::Packets { flow, bytes, law, sent } => {
@@ -189,9 +185,9 @@ impl Engine {
                 flow.count_sent(1);
                 self.table.sent[flow.row as usize] += 1;
                 self.send_from_host(packet, stage, self.now);
+                self.arrivals[i].advance();
             }
         }
-        self.arrivals[i].advance();
-        self.schedule(Source::Process(i as u32), self.arrivals[i].next);
+        self.schedule(Source::Process(i as u32), self.arrivals[i].due());
     }
 }

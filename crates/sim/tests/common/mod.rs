@@ -1,6 +1,8 @@
 //! Shared plans of tests.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod parts;
+
 use marqueue_aqm::{Limit, Signal};
 use marqueue_core::params::{ParamValues, PolicySpec, Value};
 use marqueue_core::{Bytes, Dur, Rate, Time};

@@ -1,0 +1,134 @@
+//! Flows that end, or arrive during the run, on several threads: the digest of one thread.
+
+mod common;
+
+use common::parts::*;
+use common::*;
+use marqueue_aqm::{catalogue, Signal};
+use marqueue_core::params::Value;
+use marqueue_core::Time;
+use marqueue_sim::delay_law::DelayLaw;
+use marqueue_sim::plan::*;
+use marqueue_sim::{digest, rehearse, threads_for, Control, OneThread};
+
+#[test]
+fn flows_that_end() {
+    for recovery in ["newreno", "sack"] {
+        for delayed_ack in [0.0, 0.1] {
+            let mut plan = with_ends(dumbbell(recovery, red()));
+            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+            same_on_all(&plan, 19, 2);
+            let ended = go(&plan, 19).flows.end.iter().filter(|&&end| end < plan.duration).count();
+            assert!(ended >= 25, "{ended} of 27 flows end");
+        }
+    }
+}
+
+#[test]
+fn flows_that_end_while_packets_are_lost_and_late() {
+    for (recovery, preset) in [("newreno", "ns2"), ("sack", "ns2"), ("sack", "rfc")] {
+        for delayed_ack in [0.0, 0.1] {
+            let mut plan = with_ends(parking_lot(3, &red()));
+            plan.transports[0] = TransportPlan { preset: preset.into(), ..ns2(recovery, true) };
+            plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+            plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.03)])));
+            // Longer than a retransmission timeout.
+            plan.links[2].pipe.reorder = Some(values(&[("probability", 0.02), ("delay", 1.5)]));
+            plan.links[3].pipe.jitter = Some(values(&[("mean", 0.002)]));
+            same_on_all(&plan, 23, 2);
+        }
+    }
+}
+
+#[test]
+fn few_flows_that_end_over_each_queue() {
+    for name in catalogue().into_iter().map(|entry| entry.name) {
+        let mut plan = with_ends(parking_lot(3, &queue(name, values(&[]), 30, Signal::Ecn)));
+        plan.duration = secs(3.0);
+        plan.boundaries = vec![secs(2.0)];
+        same_on_all(&plan, 29, 2);
+    }
+}
+
+/// Two processes of arrivals beside flows that stay.
+fn with_arrivals(mut plan: Plan) -> Plan {
+    let routes = (0..plan.routes.len()).collect();
+    plan.traffic.truncate(2);
+    plan.traffic.push(arriving("early", routes, 40.0, Time::ZERO));
+    plan.traffic.push(arriving("late", vec![0, 1], 25.0, secs(1.0)));
+    plan
+}
+
+#[test]
+fn flows_that_arrive() {
+    for recovery in ["newreno", "sack"] {
+        for delayed_ack in [0.0, 0.1] {
+            for plan in [dumbbell(recovery, red()), parking_lot(4, &red())] {
+                let mut plan = with_arrivals(plan);
+                plan.transports = vec![ns2(recovery, true)];
+                plan.transports[0].params.insert("delayed_ack".into(), Value::Number(delayed_ack));
+                plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.01)])));
+                plan.links[0].pipe.jitter = Some(values(&[("mean", 0.002)]));
+                same_on_all(&plan, 31, 2);
+                let flows = go(&plan, 31).flows;
+                let ended = flows.end.iter().filter(|&&end| end < plan.duration).count();
+                assert!(ended > 200, "{ended} of {} flows end", flows.end.len());
+                let at_first = plan.initial_flows() as usize;
+                assert!(flows.start[at_first..].is_sorted(), "rows are in the order of arrivals");
+            }
+        }
+    }
+}
+
+/// Numbers of flows are what queues that tell flows apart go by.
+#[test]
+fn flows_that_arrive_over_each_queue() {
+    for name in catalogue().into_iter().map(|entry| entry.name) {
+        let mut plan = with_arrivals(parking_lot(3, &queue(name, values(&[]), 30, Signal::Ecn)));
+        plan.duration = secs(2.5);
+        plan.boundaries = vec![secs(1.0)];
+        same_on_all(&plan, 37, 2);
+    }
+}
+
+#[test]
+fn flows_that_arrive_on_links_of_their_own() {
+    let per_flow = |name: &str, stream: &str| {
+        let delay = DelayLaw::Uniform { least: ms(2.0), most: ms(60.0) };
+        let least = delay.least();
+        LinkPlan { per_flow: Some(PerFlowPlan { delay, stream: stream.into() }), ..link(name, 10_000_000, least, None) }
+    };
+    let mut plan = dumbbell("newreno", red());
+    plan.links.truncate(2);
+    plan.links.extend([
+        per_flow("source", "source"),
+        per_flow("sink", "sink"),
+        per_flow("sink back", "sink"),
+        per_flow("source back", "source"),
+    ]);
+    plan.routes = vec![RoutePlan { forward: vec![2, 0, 3], reverse: vec![4, 1, 5] }];
+    plan.traffic = vec![tcp("flows", 0, 4, 1.0), arriving("short", vec![0], 60.0, Time::ZERO)];
+    same_on_all(&plan, 41, 2);
+}
+
+#[test]
+fn flows_that_arrive_in_parts_that_take_turns() {
+    let plan = with_arrivals(parking_lot(4, &red()));
+    let alone = digest(&go(&plan, 43));
+    for parts in 2..=4 {
+        let mut clock = || 0;
+        let rehearsal = rehearse(&plan, 43, &Control::default(), parts, 0, &mut clock).expect("it is valid");
+        assert_eq!(digest(&rehearsal.expect("several parts").result), alone, "{parts} parts");
+    }
+}
+
+#[test]
+fn if_more_arrive_than_have_slots_there_is_one_thread() {
+    let mut plan = dumbbell("newreno", red());
+    plan.duration = secs(0.5);
+    plan.boundaries = vec![];
+    plan.traffic.push(arriving("many", vec![0], 201_000.0, Time::ZERO));
+    assert_eq!(threads_for(&plan, 2).expect("the plan is valid"), (1, Some(OneThread::ManyFlowsArrive)));
+    plan.traffic[3] = arriving("as many as there are", vec![0], 199_000.0, Time::ZERO);
+    assert_eq!(threads_for(&plan, 2).expect("the plan is valid"), (2, None));
+}
