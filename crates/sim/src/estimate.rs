@@ -1,6 +1,7 @@
 //! How much memory a run takes, from its plan: an estimate that is made before the run starts.
 
 use crate::flow::Flow;
+use crate::flow_rows::MOST;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
 use marqueue_aqm::Limit;
 use marqueue_core::{Packet, Time};
@@ -16,21 +17,39 @@ const PER_SAMPLE: f64 = 40.0;
 /// What any run takes.
 const BASE: f64 = 2e6;
 
-/// An estimate of the largest memory that a run of `plan` takes, bytes.
-pub fn estimated_bytes(plan: &Plan) -> f64 {
+/// An estimate of the largest memory that a run of `plan` takes, bytes. Do rows of flows leave it
+/// ([`crate::FlowSink`])?
+pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
     let rows = 8.0 * windows + PER_ROW;
     let flows = plan.initial_flows() as f64 * (std::mem::size_of::<Flow>() as f64 + PER_FLOW + rows);
-    let arriving: f64 = plan.traffic.iter().map(|t| arriving(&t.kind, plan.duration)).sum();
+    // Columns double when they grow.
+    let arrived = 2.0 * arriving(plan);
+    let arrived = if rows_leave && may_leave(plan) { arrived.min(MOST as f64) } else { arrived };
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
     let links: f64 = plan.links.iter().map(|link| of_link(link, windows)).sum();
-    // Columns double when they grow.
-    BASE + flows + 2.0 * (arriving * rows + samples * sampled * PER_SAMPLE) + links
+    BASE + flows + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+}
+
+/// The mean number of flows of a run of `plan`, and how many of their rows its result has in memory if rows leave it.
+pub fn estimated_flows(plan: &Plan) -> (f64, f64) {
+    let flows = plan.initial_flows() as f64 + arriving(plan);
+    (flows, if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows })
+}
+
+/// Can rows leave a run of `plan`?
+fn may_leave(plan: &Plan) -> bool {
+    arriving(plan) > 0.0 && !plan.has_quic() && !plan.has_kernels()
 }
 
 /// Number of flows that arrive during the run.
-fn arriving(kind: &TrafficKind, duration: Time) -> f64 {
+fn arriving(plan: &Plan) -> f64 {
+    plan.traffic.iter().map(|t| arriving_of(&t.kind, plan.duration)).sum()
+}
+
+/// The same of one traffic group.
+fn arriving_of(kind: &TrafficKind, duration: Time) -> f64 {
     match kind {
         TrafficKind::Poisson { rate, start, stop, .. } => {
             rate * stop.min(&duration).secs().max(start.secs()) - rate * start.secs()

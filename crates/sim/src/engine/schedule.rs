@@ -153,7 +153,7 @@ impl Engine {
     pub(super) fn stop_group(&mut self) {
         let Some((_, group)) = self.stops.pop() else { return };
         for f in 0..self.flows.len() {
-            if self.table.group[self.flows[f].row as usize] != group {
+            if self.rows.group(self.flows[f].row) != Some(group) {
                 continue;
             }
             if let FlowKind::Tcp(tcp) = &mut self.flows[f].kind {
@@ -175,6 +175,7 @@ impl Engine {
                 let route = routes.draw(&mut arrivals.rng);
                 let phase = arrivals.rng.uniform();
                 let size = draw_packets(*law, *size, &mut arrivals.rng);
+                self.rows.make_room();
                 let f = self.add_tcp(group, route, transport, Some(size), self.now, phase);
                 self.flow_timer(f);
             }
@@ -187,7 +188,7 @@ impl Engine {
                 let packet = packet.with_head(flow.head);
                 let stage = flow.data_stage;
                 flow.count_sent(1);
-                self.table.sent[flow.row as usize] += 1;
+                self.rows.count_sent(flow.row);
                 self.send_from_host(packet, stage, self.now);
             }
         }
