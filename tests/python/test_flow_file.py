@@ -1,5 +1,7 @@
 """Rows of flows that leave the engine during a run: results do not depend on it."""
 
+import json
+import re
 import resource
 import subprocess
 import sys
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import marqueue._core as _core
-from marqueue import Result, Scenario, from_toml, run
+from marqueue import Result, Scenario, from_toml, run, with_overrides
 from marqueue.results.many_flows import MANY
 from marqueue.results.samples import samples_of
 from marqueue.results.subject import Subject, subjects_of
@@ -54,7 +56,8 @@ rate = "35000 /s"
 size = "1 packet"
 """
 
-DRAWN_RTTS = 'rtts = { law = "uniform", min = "20 ms", max = "60 ms", parts = 2 }'
+
+DRAWN = 'rtts = ["20 ms", "60 ms"]', 'rtts = { uniform = ["20 ms", "60 ms"] }'
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +98,16 @@ def test_the_files_of_a_result_are_the_same(
         assert first == second, name
 
 
-def test_a_run_uses_it(result: Result, scenario: Scenario, tmp_path: Path) -> None:
-    assert with_output(result, output(scenario, tmp_path)).flows.equals(result.flows)
+def test_delays_of_single_flows_leave_too(scenario: Scenario, tmp_path: Path) -> None:
+    # A delay for each flow, by whose rank its class is divided.
+    drawn = from_toml(SCENARIO.replace(*DRAWN))
+    result = run(drawn)
+    assert result.flows["propagation"].null_count == 0
+    assert len(result.flows["class"].unique()) == 4
+    left = output(drawn, tmp_path)
+    assert left["flows"].layout[2]
+    for raw in (left, output(drawn, None)):
+        assert with_output(result, raw).flows.equals(result.flows)
 
 
 def test_parts_are_those_of_the_columns(scenario: Scenario, tmp_path: Path) -> None:
@@ -177,3 +188,48 @@ def test_samples_of_a_stopping_rule_are_the_figures(scenario: Scenario, tmp_path
             found, expected = (figure.estimate(each[subject], 0.95).mean for each in (sums, exact))
             tolerance = ERROR if name in ("fct_median", "fct_p95", "fct_p99") else 1e-12
             assert found == pytest.approx(expected, rel=tolerance, nan_ok=True), (subject, name)
+
+
+def test_a_stopping_rule_reads_very_many_flows(scenario: Scenario) -> None:
+    few = with_overrides(scenario, ["duration=5 s", "warmup=1 s"])
+    stopped = run(few, until=["fct_mean ±20%"], replications=6)
+    assert stopped.replications == 4
+    assert stopped.flow_count > MANY
+    assert stopped.provenance.stopping is not None
+    assert stopped.provenance.stopping["met"]
+
+
+SAYING_ITS_MEMORY = """
+import atexit, sys
+from marqueue.cli import main
+status = lambda: print(open("/proc/self/status").read(), file=sys.stderr)
+atexit.register(status)
+main()
+"""
+
+
+def peak_bytes(*arguments: str) -> tuple[str, int]:
+    """What the command prints, and the largest memory of its process."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAYING_ITS_MEMORY, "run", *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    # What the system tells of children at their end would include this process.
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)
+    return done.stdout, 1024 * int(peak)
+
+
+def test_memory_of_very_many_flows_is_predicted(tmp_path: Path) -> None:
+    (file := tmp_path / "scenario.toml").write_text(SCENARIO)
+    many = [
+        str(file),
+        "--set",
+        "traffic.short.rate=70000 /s",
+        "--set",
+        "topology.bottleneck.rate=2 Gbit/s",
+    ]
+    printed, _ = peak_bytes(*many, "--estimate", "--json")
+    _, taken = peak_bytes(*many, "--no-report", "-o", str(tmp_path / "out"))
+    assert json.loads(printed)["memory"] == pytest.approx(taken, rel=0.2)

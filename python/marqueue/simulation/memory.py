@@ -16,12 +16,12 @@ from marqueue.results.many_flows import MANY
 from marqueue.simulation.limits import STATM
 
 #: What the process takes besides the engine once it has made a result of a run: libraries, mainly.
-LIBRARIES = 55e6
+LIBRARIES = 45e6
 #: Of each flow of a result with a table of flows, at its largest: measured with 10^4 to 5 10^5.
-OF_FLOW = 527.0
+OF_FLOW = 360.0
 #: Of the flows of a result without a table of them: a part and what is made of it, measured with
 #: 10^6 and 10^7.
-PARTS = 50e6
+PARTS = 30e6
 #: A row that the engine gave in memory, without its measuring windows.
 OF_ROW = 56.0
 _MEMINFO = Path("/proc/meminfo")
