@@ -27,6 +27,9 @@ class TraceFull(Exception):
 class GuestFailed(Exception):
     """A kernel of a run died, hung, or broke a protocol."""
 
+class FlowsNotWritten(OSError):
+    """Rows of flows that leave a run could not be written."""
+
 class ProgramFailed(Exception):
     """A program of the user's broke off; the cause is the error that it raised, if it did."""
 
@@ -110,15 +113,42 @@ def indent_json(text: str) -> str:
 
 @final
 class Control:
-    """The line between a run and whoever watches it from another thread."""
+    """The line between one run and whoever watches it from another thread.
 
-    def __init__(self, max_events: int | None = None) -> None: ...
+    If very many flows arrive, the rows of those that have ended go to a file without a name in the
+    directory ``flows_in``, if it is given.
+    """
+
+    def __init__(
+        self, max_events: int | None = None, flows_in: str | PathLike[str] | None = None
+    ) -> None: ...
     def stop(self) -> None:
         """Cut the run off: what it measured so far is its result."""
     def cancel(self) -> None:
         """Ask the run to end without a result."""
     def done_secs(self) -> float:
         """Simulated seconds done so far."""
+
+@final
+class FlowFile:
+    """The flows of one run in a file, which is gone when nothing refers to them."""
+
+    nbytes: int
+    """Bytes of all records."""
+    layout: tuple[int, int, bool]
+    """Number of flows, number of measuring windows, and whether there are propagation delays."""
+    @staticmethod
+    def open(
+        path: str | PathLike[str], offset: int, rows: int, windows: int, propagation: bool
+    ) -> FlowFile:
+        """Records within another file, from byte ``offset`` on; the rest is their ``layout``."""
+    def __len__(self) -> int:
+        """Number of flows."""
+    def columns(self, begin: int, end: int) -> dict[str, npt.NDArray[Any]]:
+        """The flows from ``begin`` to ``end`` (excluded), as :func:`run` returns flows. Raises
+        OSError."""
+    def records(self, begin: int, end: int) -> bytes:
+        """The same flows as they are in the file. Raises OSError."""
 
 @final
 class RateMap:
@@ -362,8 +392,13 @@ def read_marking_curve(text: str) -> str:
 def check(plan_json: str) -> list[str]:
     """What is to be said of the plan's queues; raise PlanError if it cannot be run."""
 
-def estimated_bytes(plan_json: str) -> float:
-    """An estimate of the largest memory that a run takes, bytes."""
+def estimated_bytes(plan_json: str, rows_leave: bool = False) -> float:
+    """An estimate of the largest memory that a run takes, bytes, if rows of flows leave it or
+    not."""
+
+def estimated_flows(plan_json: str) -> tuple[float, float]:
+    """The mean number of flows of a run, and how many of their rows its result has in memory if
+    rows leave it."""
 
 def threads_for(plan_json: str, most: int) -> tuple[int, str | None]:
     """On how many threads, at most ``most``, a plan runs, and why on no more if it is one."""
@@ -378,8 +413,9 @@ def run(
     kernels: Kernels | None = None,
     threads: int = 1,
 ) -> dict[str, Any]:
-    """Run a plan on at most ``threads`` threads; other threads go on meanwhile. Raises GuestFailed
-    if a kernel fails."""
+    """Run a plan on at most ``threads`` threads; other threads go on meanwhile. The flows are
+    columns by name, or a FlowFile if rows have left the run. Raises GuestFailed if a kernel fails,
+    and FlowsNotWritten."""
 
 def replication_seed(seed: int, replication: int) -> int:
     """The engine's seed of a replication, counted from 0: the first 64-bit word that numpy's

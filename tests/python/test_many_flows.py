@@ -11,8 +11,8 @@ import pytest
 from marqueue import Result, from_toml, run
 from marqueue.reports import save_with_report
 from marqueue.reports.run_charts import run_charts
-from marqueue.results.flow_table import ROWS
 from marqueue.results.many_flows import MANY
+from marqueue.results.raw_flows import ROWS
 from marqueue.results.subject import subjects
 from marqueue.statistics.sketch import ERROR
 

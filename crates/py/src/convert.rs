@@ -165,7 +165,8 @@ fn sack(packet: &Packet, trace: &Trace) -> Vec<u32> {
     blocks.iter().filter(|b| b.0 < b.1).flat_map(|b| [b.0, b.1]).collect()
 }
 
-fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyDict>> {
+/// A table of flows.
+pub fn flows(py: Python<'_>, f: FlowTable, windows: usize) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let shape = [f.group.len(), windows];
     dict.set_item("group", PyArray1::from_vec(py, f.group))?;

@@ -4,6 +4,7 @@ mod catalogue;
 mod chain;
 mod convert;
 mod file_system;
+mod flow_file;
 mod fluid;
 mod json;
 mod kernel;
@@ -28,6 +29,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::read_marking_curve, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::estimated_bytes, m)?)?;
+    m.add_function(wrap_pyfunction!(run::estimated_flows, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::threads_for, m)?)?;
     m.add_function(wrap_pyfunction!(run::threads_that_pay, m)?)?;
@@ -45,6 +47,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<kernel::Dctcp>()?;
     m.add("KernelError", m.py().get_type::<kernel::KernelError>())?;
     m.add_class::<run::Control>()?;
+    m.add_class::<flow_file::FlowFile>()?;
+    m.add("FlowsNotWritten", m.py().get_type::<flow_file::FlowsNotWritten>())?;
     m.add_class::<rate_maps::RateMap>()?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;

@@ -1,6 +1,7 @@
 //! Checks and runs a plan without holding the interpreter lock.
 
 use crate::convert;
+use crate::flow_file::{FlowWriter, FlowsNotWritten};
 use crate::program::{ProgramFailed, PythonPrograms};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
@@ -18,31 +19,39 @@ pyo3::create_exception!(_core, TraceFull, PyException, "The traced links saw mor
 pyo3::create_exception!(_core, GuestFailed, PyException, "A kernel of the run failed.");
 pyo3::create_exception!(_core, Cancelled, PyException, "The run was cancelled.");
 
-/// Controls a run from another thread.
+/// Controls one run from another thread.
 #[pyclass(frozen, module = "marqueue._core")]
-pub struct Control(Arc<marqueue_sim::Control>);
+pub struct Control {
+    control: marqueue_sim::Control,
+    /// Where rows of flows go that leave the run.
+    flows: Option<Arc<FlowWriter>>,
+}
 
 #[pymethods]
 impl Control {
     #[new]
-    #[pyo3(signature = (max_events=None))]
-    fn new(max_events: Option<u64>) -> Self {
-        Control(Arc::new(marqueue_sim::Control::with_max_events(max_events)))
+    #[pyo3(signature = (max_events=None, flows_in=None))]
+    fn new(max_events: Option<u64>, flows_in: Option<PathBuf>) -> Self {
+        let control = marqueue_sim::Control::with_max_events(max_events);
+        match flows_in.map(|directory| Arc::new(FlowWriter::new(directory))) {
+            Some(flows) => Control { control: control.with_flow_sink(flows.clone()), flows: Some(flows) },
+            None => Control { control, flows: None },
+        }
     }
 
     /// Cuts the run off. Its result covers the time so far.
     fn stop(&self) {
-        self.0.stop();
+        self.control.stop();
     }
 
     /// Ends the run without a result.
     fn cancel(&self) {
-        self.0.cancel();
+        self.control.cancel();
     }
 
     /// Simulated seconds done so far.
     fn done_secs(&self) -> f64 {
-        self.0.done_secs()
+        self.control.done_secs()
     }
 }
 
@@ -55,10 +64,17 @@ pub fn check(plan_json: &str) -> PyResult<Vec<String>> {
     Ok(warnings)
 }
 
-/// An estimate of the largest memory that a run takes, bytes.
+/// An estimate of the largest memory that a run takes, bytes, if rows of flows leave it or not.
 #[pyfunction]
-pub fn estimated_bytes(plan_json: &str) -> PyResult<f64> {
-    Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?))
+#[pyo3(signature = (plan_json, rows_leave=false))]
+pub fn estimated_bytes(plan_json: &str, rows_leave: bool) -> PyResult<f64> {
+    Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?, rows_leave))
+}
+
+/// The mean number of flows of a run, and how many of their rows its result has in memory if rows leave it.
+#[pyfunction]
+pub fn estimated_flows(plan_json: &str) -> PyResult<(f64, f64)> {
+    Ok(marqueue_sim::estimated_flows(&parse(plan_json)?))
 }
 
 /// The kernels of a run, by the names that its plan has: image, first program and tc.
@@ -97,12 +113,26 @@ pub fn run<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let plan = parse(plan_json)?;
     if let Some(programs) = PythonPrograms::of(py, &plan)? {
-        let dict = convert::result(py, run_programs(py, &plan, seed, &control.0, &programs)?)?;
+        let ran = run_programs(py, &plan, seed, &control.control, &programs);
+        let dict = control.result(py, ran)?;
         dict.set_item("program_costs", programs.costs())?;
         return Ok(dict);
     }
-    let result = py.detach(|| run_plan(&plan, seed, &control.0, kernels, threads, false))?;
-    convert::result(py, result)
+    let ran = py.detach(|| run_plan(&plan, seed, &control.control, kernels, threads, false));
+    control.result(py, ran)
+}
+
+impl Control {
+    /// The result of the run, with the flows that have left it.
+    fn result<'py>(&self, py: Python<'py>, ran: PyResult<RunResult>) -> PyResult<Bound<'py, PyDict>> {
+        // If flows could not be written, that is why there is no result.
+        let flows = self.flows.as_ref().map(|flows| flows.finish()).transpose()?.flatten();
+        let dict = convert::result(py, ran?)?;
+        if let Some(flows) = flows {
+            dict.set_item("flows", flows)?;
+        }
+        Ok(dict)
+    }
 }
 
 /// Runs a plan. Returns the digest of the whole result, hexadecimal: equal on all platforms.
@@ -171,6 +201,7 @@ fn refused(e: RunError) -> PyErr {
         RunError::Invalid(e) => PlanError::new_err((e.path, e.message)),
         RunError::Cancelled => Cancelled::new_err("cancelled"),
         RunError::ProgramFailed => ProgramFailed::new_err(e.to_string()),
+        RunError::FlowSinkFailed => FlowsNotWritten::new_err(e.to_string()),
         RunError::TraceFull { .. } => TraceFull::new_err(e.to_string()),
     }
 }

@@ -21,9 +21,10 @@ pub use exchange::{Batch, Part};
 
 use crate::events::{EventQueue, Timers};
 use crate::external::{ExternalFlow, PacketFate};
-use crate::flow::{fill_row, Flow, FlowKind};
+use crate::flow::{Flow, FlowKind};
 use crate::flow_delays::FlowDelays;
 use crate::flow_links::FlowLinks;
+use crate::flow_rows::FlowRows;
 use crate::impair::Pipe;
 use crate::line::Line;
 use crate::packed_line::Forms;
@@ -182,7 +183,7 @@ pub struct Engine {
     segments: Vec<Segment>,
     /// Buffer for the options of the receiver that is called.
     ack_options: Options,
-    table: FlowTable,
+    rows: FlowRows,
     senders: Vec<SenderTrace>,
     rate_traces: Vec<RateTrace>,
     media: Vec<MediaTrace>,
@@ -244,7 +245,7 @@ impl Engine {
             free_option_slots: Vec::new(),
             segments: Vec::new(),
             ack_options: Options::NONE,
-            table: FlowTable::default(),
+            rows: FlowRows::new(plan.boundaries.len() + 1),
             senders: Vec::new(),
             rate_traces: Vec::new(),
             media: Vec::new(),
@@ -335,8 +336,7 @@ impl Engine {
     /// The window in packets, if it is TCP and sends, and the payload bytes delivered so far, of a flow that exists from
     /// the start. `row` is its row in the flow table, and was its slot then.
     pub fn flow(&self, row: u32) -> Option<(Option<f64>, u64)> {
-        let windows = self.edges.len();
-        let settled = self.table.delivered.get(row as usize * windows..)?.get(..windows)?.iter().sum();
+        let settled = self.rows.settled(row)?;
         // The slot of a flow that has ended may have another.
         let Some(flow) = self.flows.get(row as usize).filter(|flow| flow.row == row) else {
             return Some((None, settled));
@@ -359,9 +359,6 @@ impl Engine {
 
     /// Ends the run and returns its parts.
     pub fn finish(mut self) -> FinishedRun {
-        for flow in &mut self.flows {
-            fill_row(&mut self.table, self.edges.len(), flow);
-        }
         let resources = self
             .links
             .into_iter()
@@ -373,7 +370,7 @@ impl Engine {
         FinishedRun {
             resources,
             pipes: self.pipes,
-            flows: self.table,
+            flows: self.rows.finish(&mut self.flows),
             senders: self.senders,
             rate_traces: self.rate_traces,
             media: self.media,

@@ -1,6 +1,7 @@
 //! How much memory a run takes, from its plan: an estimate that is made before the run starts.
 
 use crate::flow::Flow;
+use crate::flow_rows::MOST;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
 use crate::traffic::{expected_arrivals, slots_for};
 use marqueue_aqm::Limit;
@@ -17,19 +18,37 @@ const PER_SAMPLE: f64 = 40.0;
 /// What any run takes.
 const BASE: f64 = 2e6;
 
-/// An estimate of the largest memory that a run of `plan` takes, bytes.
-pub fn estimated_bytes(plan: &Plan) -> f64 {
+/// An estimate of the largest memory that a run of `plan` takes, bytes. Do rows of flows leave it
+/// ([`crate::FlowSink`])?
+pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
     let rows = 8.0 * windows + PER_ROW;
     let slots = slots_for(plan) * std::mem::size_of::<Flow>() as f64;
     let flows = plan.initial_flows() as f64 * (PER_FLOW + rows);
-    let quic: f64 = plan.traffic.iter().map(|t| arriving_quic(&t.kind, plan.duration)).sum();
-    let arriving = quic + expected_arrivals(plan);
+    // Columns double when they grow.
+    let arrived = 2.0 * arriving(plan);
+    let arrived = if rows_leave && may_leave(plan) { arrived.min(MOST as f64) } else { arrived };
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
-    let links: f64 = plan.links.iter().map(|link| of_link(link, windows)).sum();
-    // Columns double when they grow.
-    BASE + slots + flows + 2.0 * (arriving * rows + samples * sampled * PER_SAMPLE) + links
+    let carried = carried(plan);
+    let links: f64 = plan.links.iter().zip(carried).map(|(link, rate)| of_link(link, rate, windows)).sum();
+    BASE + slots + flows + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+}
+
+/// The mean number of flows of a run of `plan`, and how many of their rows its result has in memory if rows leave it.
+pub fn estimated_flows(plan: &Plan) -> (f64, f64) {
+    let flows = plan.initial_flows() as f64 + arriving(plan);
+    (flows, if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows })
+}
+
+/// Can rows leave a run of `plan`?
+fn may_leave(plan: &Plan) -> bool {
+    arriving(plan) > 0.0 && !plan.has_quic() && !plan.has_kernels()
+}
+
+/// Number of flows that arrive during the run.
+fn arriving(plan: &Plan) -> f64 {
+    expected_arrivals(plan) + plan.traffic.iter().map(|t| arriving_quic(&t.kind, plan.duration)).sum::<f64>()
 }
 
 /// Number of QUIC flows that arrive during the run.
@@ -42,10 +61,26 @@ fn arriving_quic(kind: &TrafficKind, duration: Time) -> f64 {
     }
 }
 
-/// The packets that wait and travel, and the histogram of the queue's lengths in each measuring window.
-fn of_link(link: &LinkPlan, windows: f64) -> f64 {
+/// What each link carries at most if the routes over a link share it equally, bit/s.
+fn carried(plan: &Plan) -> Vec<f64> {
+    let mut routes = vec![0.0; plan.links.len()];
+    plan.routes.iter().flat_map(|route| &route.forward).for_each(|&l| routes[l] += 1.0);
+    // A CPU has no rate in bits.
+    let share =
+        |l: usize| if plan.links[l].cpu.is_some() { f64::INFINITY } else { plan.links[l].rate.0 as f64 / routes[l] };
+    let mut carried = vec![0.0; plan.links.len()];
+    for route in &plan.routes {
+        let rate = route.forward.iter().map(|&l| share(l)).fold(f64::INFINITY, f64::min);
+        route.forward.iter().chain(&route.reverse).for_each(|&l| carried[l] += rate);
+    }
+    plan.links.iter().zip(carried).map(|(link, of_routes)| of_routes.min(link.rate.0 as f64)).collect()
+}
+
+/// The packets that wait and travel, and the histogram of the queue's lengths in each measuring window. The link carries
+/// `rate` bit/s at most.
+fn of_link(link: &LinkPlan, rate: f64, windows: f64) -> f64 {
     let mean_packet = link.queue.as_ref().map_or(1000.0, |q| q.mean_packet.0 as f64);
-    let in_flight = link.rate.0 as f64 * link.delay.secs() / 8.0 / mean_packet;
+    let in_flight = rate * link.delay.secs() / 8.0 / mean_packet;
     let waiting = match link.queue.as_ref().map(|q| q.limit) {
         Some(Limit::Packets(n)) => f64::from(n),
         Some(Limit::Bytes(bytes)) => bytes as f64 / mean_packet,

@@ -228,8 +228,8 @@ pub struct External {
     pub ecn_cuts: u32,
 }
 
-/// Adds the row of a new flow to the table. Returns its index.
-pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) -> u32 {
+/// Adds the row of a new flow to the table.
+pub fn push_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) {
     table.group.push(group);
     table.route.push(route);
     table.start.push(start);
@@ -240,21 +240,19 @@ pub fn add_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, st
     table.retransmits.push(0);
     table.timeouts.push(0);
     table.ecn_cuts.push(0);
-    (table.group.len() - 1) as u32
 }
 
-/// Adds the bytes delivered in the current measuring window to the table.
-pub fn settle_window(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
+/// Adds the bytes delivered in the current measuring window to the row at this place of the table.
+pub fn settle_window(table: &mut FlowTable, at: usize, windows: usize, flow: &mut Flow) {
     if (flow.window as usize) < windows {
-        table.delivered[flow.row as usize * windows + flow.window as usize] += flow.delivered;
+        table.delivered[at * windows + flow.window as usize] += flow.delivered;
     }
     flow.delivered = 0;
 }
 
-/// Writes the counts of a flow to its row.
-pub fn fill_row(table: &mut FlowTable, windows: usize, flow: &mut Flow) {
-    settle_window(table, windows, flow);
-    let row = flow.row as usize;
+/// Writes the counts of a flow to the row at this place of the table.
+pub fn fill_row(table: &mut FlowTable, row: usize, windows: usize, flow: &mut Flow) {
+    settle_window(table, row, windows, flow);
     match &flow.kind {
         FlowKind::Tcp(tcp) => {
             let counts = tcp.sender.core().counts;

@@ -147,10 +147,60 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.group.len()
+    }
+
+    /// Has it no rows?
+    pub fn is_empty(&self) -> bool {
+        self.group.is_empty()
+    }
+
+    /// Number of measuring windows; zero without rows.
+    pub fn windows(&self) -> usize {
+        self.delivered.len().checked_div(self.len()).unwrap_or(0)
+    }
+
+    /// Removes the first `n` rows and returns them. The columns keep their room.
+    pub(crate) fn take_front(&mut self, n: usize) -> FlowTable {
+        let cells = n * self.windows();
+        let delays = n.min(self.propagation.len());
+        FlowTable {
+            group: self.group.drain(..n).collect(),
+            route: self.route.drain(..n).collect(),
+            start: self.start.drain(..n).collect(),
+            end: self.end.drain(..n).collect(),
+            size: self.size.drain(..n).collect(),
+            delivered: self.delivered.drain(..cells).collect(),
+            sent: self.sent.drain(..n).collect(),
+            retransmits: self.retransmits.drain(..n).collect(),
+            timeouts: self.timeouts.drain(..n).collect(),
+            ecn_cuts: self.ecn_cuts.drain(..n).collect(),
+            propagation: self.propagation.drain(..delays).collect(),
+        }
+    }
+
+    /// Appends the row at place `at` of another table.
+    pub(crate) fn push_from(&mut self, other: &FlowTable, at: usize) {
+        let windows = other.windows();
+        self.group.push(other.group[at]);
+        self.route.push(other.route[at]);
+        self.start.push(other.start[at]);
+        self.end.push(other.end[at]);
+        self.size.push(other.size[at]);
+        self.delivered.extend_from_slice(&other.delivered[at * windows..][..windows]);
+        self.sent.push(other.sent[at]);
+        self.retransmits.push(other.retransmits[at]);
+        self.timeouts.push(other.timeouts[at]);
+        self.ecn_cuts.push(other.ecn_cuts[at]);
+        self.propagation.extend(other.propagation.get(at));
+    }
+
     /// Takes from another table of the same flows what senders count, where the sender is there, and what receivers
     /// count, where the receiver is there. Both are told the route.
     pub fn take_ends(&mut self, other: &FlowTable, sends: impl Fn(u32) -> bool, receives: impl Fn(u32) -> bool) {
-        let windows = self.delivered.len().checked_div(self.route.len()).unwrap_or(0);
+        let windows = self.windows();
         for (row, &route) in self.route.iter().enumerate() {
             if sends(route) {
                 self.end[row] = other.end[row];

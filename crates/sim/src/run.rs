@@ -4,6 +4,7 @@ use crate::cpu::Cpu;
 use crate::delivery_trace::DeliveryTrace;
 use crate::engine::{Engine, FinishedRun, PreparedRun, Progress};
 use crate::external::{ExternalFlow, Reached};
+use crate::flow_rows::FlowSink;
 use crate::impair::Pipe;
 use crate::medium::AnyMedium;
 use crate::meter::Meter;
@@ -21,11 +22,12 @@ use marqueue_core::units::Transmitter;
 use marqueue_core::{Rate, Rng, Time};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
 
 /// Number of events between two checks of the [`Control`].
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 
-/// Controls a run from another thread: progress, cancellation, limits.
+/// Controls a run from another thread: progress, cancellation, limits, and where rows of flows go meanwhile.
 #[derive(Debug, Default)]
 pub struct Control {
     cancelled: AtomicBool,
@@ -33,12 +35,25 @@ pub struct Control {
     /// Simulated time so far, ns.
     done: AtomicU64,
     max_events: Option<u64>,
+    flow_sink: Option<Arc<dyn FlowSink>>,
 }
 
 impl Control {
     /// A control of a run that is cut off after `max_events` events.
     pub fn with_max_events(max_events: Option<u64>) -> Control {
         Control { max_events, ..Control::default() }
+    }
+
+    /// The same for a run with very many flows that arrive: if `sink` has got rows, it gets all, and the table of the
+    /// result is empty. A run on several threads, and one whose flows end outside, keep all rows.
+    #[must_use]
+    pub fn with_flow_sink(self, sink: Arc<dyn FlowSink>) -> Control {
+        Control { flow_sink: Some(sink), ..self }
+    }
+
+    /// Could rows of flows not be handed over?
+    fn has_lost_rows(&self) -> bool {
+        self.flow_sink.as_ref().is_some_and(|sink| sink.has_failed())
     }
 
     /// Cuts the run off. Its result covers the time so far. A run on several threads goes on.
@@ -90,6 +105,8 @@ pub enum RunError {
     Cancelled,
     /// A program of the user's broke off; who made it knows why.
     ProgramFailed,
+    /// The rows of flows could not be handed over; the sink knows why.
+    FlowSinkFailed,
     /// The packet traces exceeded the limit at this time.
     TraceFull {
         /// Simulated time.
@@ -103,6 +120,7 @@ impl fmt::Display for RunError {
             RunError::Invalid(e) => e.fmt(f),
             RunError::Cancelled => f.write_str("cancelled"),
             RunError::ProgramFailed => f.write_str("a program failed"),
+            RunError::FlowSinkFailed => f.write_str("rows of flows could not be handed over"),
             RunError::TraceFull { at } => {
                 let at = at.secs();
                 write!(f, "got more than {MAX_ROWS} rows by {at:.3} s, expected a shorter run or fewer traced links")
@@ -142,6 +160,9 @@ pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Progr
     let is_traced = plan.links.iter().any(|l| l.trace);
     refuse_external(plan).map_err(RunError::Invalid)?;
     let mut run = Run::build(plan, seed, programs)?;
+    if let Some(sink) = &control.flow_sink {
+        run.engine.let_rows_leave(sink.clone());
+    }
     loop {
         let events = control.allows(run.engine.processed());
         let goes_on = events > 0 && run.advance(events);
@@ -155,11 +176,17 @@ pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Progr
         if control.is_cancelled() {
             return Err(RunError::Cancelled);
         }
+        if control.has_lost_rows() {
+            return Err(RunError::FlowSinkFailed);
+        }
         if is_traced && run.engine.trace_rows() > MAX_ROWS {
             return Err(RunError::TraceFull { at: run.engine.now() });
         }
     }
     let result = run.finish();
+    if control.has_lost_rows() {
+        return Err(RunError::FlowSinkFailed);
+    }
     control.record(result.ended);
     Ok(result)
 }

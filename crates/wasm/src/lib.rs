@@ -62,7 +62,7 @@ pub fn check(plan: &str) -> String {
 /// An estimate of the largest memory that a run takes, bytes; NaN if the plan cannot be read.
 #[wasm_bindgen]
 pub fn estimated_bytes(plan: &str) -> f64 {
-    parse(plan).map_or(f64::NAN, |plan| marqueue_sim::estimated_bytes(&plan))
+    parse(plan).map_or(f64::NAN, |plan| marqueue_sim::estimated_bytes(&plan, false))
 }
 
 /// Parses a marking curve. Returns JSON: `{"curve": text}`, or `{"error": what was expected}`.

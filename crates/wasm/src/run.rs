@@ -40,7 +40,7 @@ impl Run {
         let mut plan = parse(plan).map_err(|e| e.to_string())?;
         // Samples leave the engine as they are taken.
         plan.sample = Dur::ZERO;
-        let bytes = marqueue_sim::estimated_bytes(&plan);
+        let bytes = marqueue_sim::estimated_bytes(&plan, false);
         if bytes > MOST_BYTES {
             let (needed, most) = (bytes / 1e9, MOST_BYTES / 1e9);
             return Err(format!(

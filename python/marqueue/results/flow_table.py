@@ -8,9 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from marqueue._core import FlowFile
+from marqueue.results import media
 from marqueue.results.columns import Array, Columns, Plan, Raw
 from marqueue.results.labels import RouteClasses
-from marqueue.results.media import flow_columns
+from marqueue.results.raw_flows import ROWS, RawColumns, flow_columns, flow_count, whole_column
 
 
 def class_indices(classes: RouteClasses, route: Array, propagation: Array | None) -> Array:
@@ -31,13 +33,9 @@ def class_indices(classes: RouteClasses, route: Array, propagation: Array | None
     return out
 
 
-ROWS = 1 << 16
-"""Rows of a part of the table: 8 MB."""
-
-
 @dataclass(frozen=True)
 class _Piece:
-    """Consecutive flows of one replication, as the engine gives them."""
+    """Consecutive flows of one replication, in memory."""
 
     replication: int
     first: int
@@ -52,18 +50,53 @@ class _Piece:
         """Number of flows."""
         return len(self.raw["flows"]["start"])
 
-    def part(self, begin: int, end: int) -> _Piece:
-        """The flows from ``begin`` to ``end`` (excluded) of these."""
+
+class _Replication:
+    """The flows of one replication, in memory or in a file. The rest of what the engine gives is
+    not kept."""
+
+    def __init__(self, number: int, raw: Raw, classes: RouteClasses) -> None:
+        self._number = number
+        self._ended, self._media = raw["ended"], raw["media"]
+        self._windows = len(raw["edges"]) - 1
+        self._flows: RawColumns | FlowFile = raw["flows"]
+        self._names = classes
+        self._divided: Array | None = None
+        """The class of each flow, where that depends on the other flows of its class."""
+        if any(parts > 1 for parts in classes.parts):
+            propagation = whole_column(self._flows, "propagation")
+            route = whole_column(self._flows, "route")
+            if propagation is not None and route is not None:
+                self._divided = class_indices(classes, route, propagation)
+
+    @property
+    def size(self) -> int:
+        """Number of flows."""
+        return flow_count(self._flows)
+
+    @property
+    def has_media(self) -> bool:
+        """Whether some are media flows."""
+        return bool(self._media)
+
+    def piece(self, begin: int, end: int) -> _Piece:
+        """The flows from ``begin`` to ``end`` (excluded)."""
+        flows = flow_columns(self._flows, begin, end)
+        delivered = np.reshape(flows["delivered"], (-1, self._windows))
         raw = {
-            "ended": self.raw["ended"],
-            "flows": {name: values[begin:end] for name, values in self.raw["flows"].items()},
+            "ended": self._ended,
+            "flows": {**flows, "delivered": delivered},
             "media": [
                 each | {"flow": each["flow"] - begin}
-                for each in self.raw["media"]
+                for each in self._media
                 if begin <= each["flow"] < end
             ],
         }
-        return _Piece(self.replication, self.first + begin, raw, self.classes[begin:end])
+        if self._divided is None:
+            classes = class_indices(self._names, flows["route"], None)
+        else:
+            classes = self._divided[begin:end]
+        return _Piece(self._number, begin, raw, classes)
 
 
 class FlowRows:
@@ -85,38 +118,24 @@ class FlowRows:
         self._edges = raws[0]["edges"]
         self._kinds, stops = zip(*(_kind_and_stop(t) for t in plan["traffic"]), strict=True)
         self._stops = np.array(stops)
-        # The rest of what the engine gives is not kept.
-        windows = len(self._edges) - 1
-        kept = [
-            {
-                "ended": raw["ended"],
-                "media": raw["media"],
-                "flows": raw["flows"]
-                | {"delivered": np.reshape(raw["flows"]["delivered"], (-1, windows))},
-            }
-            for raw in raws
-        ]
-        self._has_media = any(raw["media"] for raw in raws)
-        self._pieces = [
-            _Piece(r, 0, raw, class_indices(classes, of["route"], of.get("propagation")))
-            for r, raw in enumerate(kept)
-            for of in [raw["flows"]]
-        ]
+        self._replications = [_Replication(r, raw, classes) for r, raw in enumerate(raws)]
+        self._has_media = any(each.has_media for each in self._replications)
 
     @property
     def num_rows(self) -> int:
         """Number of flows."""
-        return sum(piece.size for piece in self._pieces)
+        return sum(each.size for each in self._replications)
 
     def table(self) -> pa.Table:
         """One row per flow."""
-        return self._table(self._pieces)
+        return self._table([each.piece(0, each.size) for each in self._replications])
 
     def parts(self) -> Iterator[pa.Table]:
-        """The table in parts, each of one replication and with at most :data:`ROWS` rows."""
-        for piece in self._pieces:
-            for begin in range(0, piece.size, ROWS):
-                yield self._table([piece.part(begin, begin + ROWS)])
+        """The table in parts, each of one replication and with at most
+        :data:`~marqueue.results.raw_flows.ROWS` rows."""
+        for each in self._replications:
+            for begin in range(0, each.size, ROWS):
+                yield self._table([each.piece(begin, begin + ROWS)])
 
     def _table(self, pieces: Sequence[_Piece]) -> pa.Table:
         flows = [piece.raw["flows"] for piece in pieces]
@@ -157,7 +176,7 @@ class FlowRows:
         goodput = np.divide(bits, present, out=np.full(len(bits), np.nan), where=present > 0)
         out.add("goodput", pa.float64(), "bit/s", [goodput])
         if self._has_media:
-            of_media = flow_columns(
+            of_media = media.flow_columns(
                 [piece.raw for piece in pieces], edges[warmup], np.fmin(stop, ended)
             )
             for name, unit, values in of_media:

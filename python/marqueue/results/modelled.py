@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from marqueue.results.columns import Columns, Plan, Raw
 from marqueue.results.data import CONFIDENCE, ResultData
+from marqueue.results.raw_flows import flow_parts
 from marqueue.scenario.hybrid import Bundles, crossed_links, is_modelled
 from marqueue.statistics.estimates import Estimate
 
@@ -43,14 +44,17 @@ def modelled_table(plan: Plan, raws: Sequence[Raw], warmup: int) -> pa.Table | N
 def _loads(plan: Plan, raw: Raw, bundles: Bundles, warmup: int) -> Any:
     """What was delivered over each link in the measured time of a replication, with headers and
     acknowledgements, as a share of its rate: shape [links]."""
-    flows, edges = raw["flows"], raw["edges"]
+    edges = raw["edges"]
     routes = len(plan["routes"])
     keys = bundles.column("entry") * routes + bundles.column("route")
     order = np.argsort(keys)
-    flow_keys = np.asarray(flows["group"]).astype(int) * routes + np.asarray(flows["route"])
-    bundle = order[np.searchsorted(keys[order], flow_keys)]
-    delivered = np.reshape(flows["delivered"], (-1, len(edges) - 1))[:, warmup:].sum(axis=1)
-    bits = 8.0 * np.bincount(bundle, delivered, len(keys)) / bundles.column("payload")
+    payload = np.zeros(len(keys))
+    for flows in flow_parts(raw["flows"]):
+        flow_keys = np.asarray(flows["group"]).astype(int) * routes + np.asarray(flows["route"])
+        bundle = order[np.searchsorted(keys[order], flow_keys)]
+        delivered = np.reshape(flows["delivered"], (-1, len(edges) - 1))[:, warmup:].sum(axis=1)
+        payload += np.bincount(bundle, delivered, len(keys))
+    bits = 8.0 * payload / bundles.column("payload")
     span = float(raw["ended"]) - edges[warmup]
     rates = bits / span if span > 0 else np.zeros(len(keys))
     capacity = np.array([float(link["rate"]) for link in plan["links"]])

@@ -10,20 +10,24 @@ import numpy as np
 
 from marqueue.results import labels, tables
 from marqueue.results.columns import Raw
+from marqueue.results.flow_sums import Part, Selection, flow_sums
 from marqueue.results.flow_table import FlowRows
 from marqueue.results.flows import FlowColumns, flow_sets
 from marqueue.results.link import Link
 from marqueue.results.link_tables import LinkTables
+from marqueue.results.many_flows import MANY
 from marqueue.results.subject import Subject
 from marqueue.scenario import Scenario, compile
 
 
 def samples_of(
-    scenario: Scenario, raws: Sequence[Raw], wanted: Sequence[Subject]
+    scenario: Scenario, raws: Sequence[Raw], wanted: Sequence[Subject], flows_before: int = 0
 ) -> dict[Subject, Sequence[Any]]:
     """The samples of each subject over the measured time, one per replication.
 
-    The replications must be complete.
+    The replications must be complete. If they have more flows than
+    :data:`~marqueue.results.many_flows.MANY`, together with the ``flows_before`` of which there are
+    samples already, samples are sums and sketches and not the values of each flow.
     """
     plan, plain = compile(scenario), scenario.to_dict()
     measured = range(labels.warmup_windows(plain), len(plan["boundaries"]) + 1)
@@ -32,7 +36,7 @@ def samples_of(
     windows = _windows(plan, raws, links, measured) if links else {}
     return {
         **{Subject("link", name): of for name, of in windows.items()},
-        **(_flows(plain, plan, raws, flows, measured) if flows else {}),
+        **(_flows(plain, plan, raws, flows, measured, flows_before) if flows else {}),
     }
 
 
@@ -55,17 +59,17 @@ def _flows(
     raws: Sequence[Raw],
     wanted: Sequence[Subject],
     measured: range,
+    before: int,
 ) -> dict[Subject, Sequence[Any]]:
-    columns = FlowColumns(
-        FlowRows(
-            plan,
-            raws,
-            labels.group_names(scenario, plan),
-            labels.result_classes(scenario),
-            measured.start,
-        ).table()
-    )
+    groups, classes = labels.group_names(scenario, plan), labels.result_classes(scenario)
+    rows = FlowRows(plan, raws, groups, classes, measured.start)
     edges = np.array([0, *plan["boundaries"], plan["duration"]]) / 1e9
     span = float(edges[measured.start]), float(edges[-1])
     ends = np.full(len(raws), edges[-1])
+    if before + rows.num_rows > MANY:
+        part = Part(tuple(measured), span)
+        of = {each: (part, Selection(**each.selection)) for each in wanted}
+        sums = flow_sums(rows.parts(), of.values(), ends)
+        return {each: sums[key] for each, key in of.items()}
+    columns = FlowColumns(rows.table())
     return {each: flow_sets(columns, measured, span, ends, **each.selection) for each in wanted}

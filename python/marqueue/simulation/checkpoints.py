@@ -5,8 +5,9 @@ replication, the result of each completed point of a sweep, and ``run.json``, wh
 run.
 
 A replication is a function of plan, seed and engine. Its file is named after plan and seed. The
-first line is JSON with the identity of the replication and the digest of the rest, an archive of
-numpy arrays. A file that does not match is moved to ``set-aside``, and its replication runs again.
+first line is JSON with the identity of the replication and the digest of the rest: an archive of
+numpy arrays, and before it the records of flows that have left the run, if any have. A file that
+does not match is moved to ``set-aside``, and its replication runs again.
 
 A result contains the commit that made it, so checkpoints from another commit, or from modified
 sources of the same commit, are refused.
@@ -48,6 +49,7 @@ from marqueue.results.integrity import (
 from marqueue.results.output_directory import checkpoints_of
 from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
+from marqueue.results.raw_flows import ROWS
 
 if TYPE_CHECKING:
     from marqueue.kernels import Kernel
@@ -147,6 +149,17 @@ class Checkpoints:
         return found
 
     @property
+    def flows_in(self) -> Path:
+        """The directory of files with flows that leave a run: where the output goes, since the
+        temporary directory of the system may be in memory."""
+        if self.path is not None:
+            return self.path.absolute().parent
+        # The command has a path.
+        import tempfile
+
+        return Path(tempfile.gettempdir())
+
+    @property
     def exists(self) -> bool:
         """Whether there are checkpoints."""
         return self.path is not None and self.path.is_dir() and any(self.path.iterdir())
@@ -212,10 +225,11 @@ class Checkpoints:
                 expected = _header(replication, hashlib.file_digest(file, "sha256").hexdigest())
                 if header != expected:
                     raise ResultError(_difference(header, expected))
-                file.seek(len(header))
-                with np.load(file, allow_pickle=False) as arrays:
+                with np.lib.npyio.NpzFile(file, allow_pickle=False) as arrays:
                     tree = json.loads(str(arrays["tree"]))
                     raw = _with_arrays(tree["raw"], arrays)
+                if "flow_file" in tree:
+                    raw["flows"] = _core.FlowFile.open(path, len(header), *tree["flow_file"])
         except FileNotFoundError:
             return None
         except (OSError, ResultError) as error:
@@ -244,15 +258,21 @@ class Checkpoints:
         """Stores a replication. Its file appears whole or not at all."""
         assert self.path is not None, "a replication waits only where there is a path"
         arrays: dict[str, np.ndarray[Any, Any]] = {}
-        raw = _without_arrays(outcome.raw, arrays)
-        tree = json.dumps({"raw": raw, "cpu_seconds": outcome.cpu_seconds})
+        raw = dict(outcome.raw)
+        flow_file = raw.pop("flows") if isinstance(raw["flows"], _core.FlowFile) else None
+        tree = {"raw": _without_arrays(raw, arrays), "cpu_seconds": outcome.cpu_seconds}
+        if flow_file:
+            tree["flow_file"] = flow_file.layout
         self.begin()
         name = outcome.replication.file_name
         try:
             with _staged_file(self.path / name) as file:
                 header = _header(outcome.replication, "0" * 64)
                 file.write(header)
-                np.savez(file, allow_pickle=False, tree=np.array(tree), **arrays)
+                if flow_file:
+                    for begin in range(0, len(flow_file), ROWS):
+                        file.write(flow_file.records(begin, begin + ROWS))
+                np.savez(file, allow_pickle=False, tree=np.array(json.dumps(tree)), **arrays)
                 file.seek(len(header))
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(0)

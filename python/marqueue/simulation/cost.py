@@ -19,8 +19,8 @@ from marqueue.errors import RunError
 from marqueue.scenario import Scenario, compile, kernels_of
 from marqueue.simulation.checkpoints import Replication
 from marqueue.simulation.experiment import Experiment, replications_of
-from marqueue.simulation.limits import NO_LIMITS
-from marqueue.simulation.memory import free_bytes, needed_bytes
+from marqueue.simulation.limits import NO_LIMITS, resident_bytes
+from marqueue.simulation.memory import added_bytes, free_bytes
 
 #: Events of the first measurement, or one a flow if that is more; each further one has FACTOR times
 #: as many.
@@ -30,8 +30,8 @@ FIRST, FACTOR = 20_000, 2
 SHARE, LEAST, MOST = 0.05, 0.5, 20.0
 #: A link that is used more than this is taken to carry packets in proportion to its rate.
 BUSY = 0.5
-#: A result has what a run adds to its tables once more than the engine, and a quarter of it is
-#: copied meanwhile: measured with samples every millisecond and 200,000 short flows.
+#: A result has the samples of links once more than the engine, and a quarter of them is copied
+#: meanwhile: measured with samples every millisecond.
 COPIES = 1.25
 NS = 1e9
 
@@ -83,7 +83,8 @@ class _Part:
     links: tuple[int, ...] = ()
     """Indices into the plan's links."""
     flows: int = 0
-    table_bytes: float = 0.0
+    series_bytes: float = 0.0
+    """Of samples of links."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     replication = replications_of(experiment.scenario, NO_LIMITS)[0]
     duration = replication.seconds
     threads_at_most = jobs or len(os.sched_getaffinity(0))
-    memory = needed_bytes(replication.plan, 0)
+    memory = float(resident_bytes())
     start = _run(replication, 1)
     for before, part in _parts(replication, max(FIRST, start.flows)):
         rest = _rest(before, part, start.cpu, plan, duration)
@@ -121,8 +122,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     number = round(experiment.seconds / duration)
     threads = min(threads_at_most, number)
     cpu = part.cpu + rest.cpu
-    memory += threads * _core.estimated_bytes(replication.plan)
-    growth = (part.table_bytes - start.table_bytes) * duration / part.seconds
+    memory += added_bytes(replication.plan, threads, experiment.scenario.replications)
+    growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
     memory += COPIES * number * growth
     return Cost(
         number,
@@ -159,7 +160,7 @@ def _run(replication: Replication, most: int) -> _Part:
     def total(key: str) -> tuple[float, ...]:
         return tuple(sum(window[key] for window in link["windows"]) for link in links)
 
-    columns = [*raw["flows"].values()]
+    columns: list[Any] = []
     for link in links:
         series = dict(link["series"])
         columns += [*series.pop("probes", {}).values(), *series.values()]

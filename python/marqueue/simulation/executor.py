@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import marqueue._core as _core
 from marqueue.errors import GuestError, Problem, RunError, ScenarioError
 from marqueue.programs.registry import broken
+from marqueue.results.output_file import unwritable
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
 
@@ -143,7 +144,7 @@ class Executor(Generic[T]):
             begun.outcomes = {}
             each = self._threads_of_each(len(step) + len(self._tasks))
             for index, replication in enumerate(step):
-                control = _core.Control(self._limits.max_events)
+                control = _core.Control(self._limits.max_events, self._checkpoints.flows_in)
                 task = _Task(begun, begun.outcomes, index, replication, control, each)
                 self._begin(task, threads)
 
@@ -181,6 +182,9 @@ class Executor(Generic[T]):
         except _core.ProgramFailed as failed:
             run = f"{task.replication.name}, engine's seed {task.replication.seed}"
             raise broken(failed, run) from None
+        except _core.FlowsNotWritten as failed:
+            reason = os.strerror(failed.errno) if failed.errno else str(failed)
+            raise unwritable(self._checkpoints.flows_in, OSError(failed.errno, reason)) from None
         except _core.TraceFull as full:
             raise RunError(f"trace: {full}") from None
         # Each thread of a run is busy until all are done.

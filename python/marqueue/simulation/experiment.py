@@ -13,6 +13,7 @@ from marqueue._core import replication_seed
 from marqueue.errors import RunError
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
+from marqueue.results.raw_flows import flow_count
 from marqueue.results.samples import samples_of
 from marqueue.scenario import Scenario, from_dict, kernels_of, plan_text
 from marqueue.simulation.checkpoints import Outcome, Replication
@@ -85,7 +86,7 @@ class Experiment:
         """The steps of the experiment for an executor. Raises RunError if its memory is not
         there."""
         threads = min(executor.jobs, self.scenario.replications)
-        refuse_beyond_memory(plan_text(self.scenario), threads)
+        refuse_beyond_memory(plan_text(self.scenario), threads, self.scenario.replications)
         return Work(_steps(self, executor, limits), self.seconds)
 
 
@@ -151,7 +152,9 @@ def _rounds(
             return outcomes[: cut[0] + 1], False
         if len(fresh) < len(batch):
             return outcomes, False
-        for subject, more in samples_of(scenario, [each.raw for each in fresh], wanted).items():
+        before = sum(flow_count(each.raw["flows"]) for each in outcomes[:seen])
+        found = samples_of(scenario, [each.raw for each in fresh], wanted, before)
+        for subject, more in found.items():
             samples[subject] += more
         number = sufficient_replications(bounds, samples, seen)
         if number is not None:

@@ -12,10 +12,18 @@ from typing import Any
 
 import marqueue._core as _core
 from marqueue.errors import RunError
-from marqueue.simulation.limits import STATM, resident_bytes
+from marqueue.results.many_flows import MANY
+from marqueue.simulation.limits import STATM
 
 #: What the process takes besides the engine once it has made a result of a run: libraries, mainly.
-LIBRARIES = 55e6
+LIBRARIES = 45e6
+#: Of each flow of a result with a table of flows, at its largest: measured with 10^4 to 5 10^5.
+OF_FLOW = 360.0
+#: Of the flows of a result without a table of them: a part and what is made of it, measured with
+#: 10^6 and 10^7.
+PARTS = 30e6
+#: A row that the engine gave in memory, without its measuring windows.
+OF_ROW = 56.0
 _MEMINFO = Path("/proc/meminfo")
 #: The limit of a container, and what it has used (cgroup v2).
 _CGROUP = Path("/sys/fs/cgroup")
@@ -54,32 +62,50 @@ def _of_process() -> float:
     return float(limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
-def needed_bytes(plan: str, threads: int) -> float:
-    """The largest memory of this process while as many threads run a plan, bytes."""
-    return resident_bytes() + LIBRARIES + threads * _core.estimated_bytes(plan)
+def flow_bytes(plan: str, replications: int) -> float:
+    """The memory of the flows of a result, while its figures are made and its files written,
+    bytes."""
+    flows, kept = _core.estimated_flows(plan)
+    if replications * flows <= MANY:
+        return replications * flows * OF_FLOW
+    windows = len(json.loads(plan)["boundaries"]) + 1
+    return PARTS + replications * kept * (OF_ROW + 8 * windows)
 
 
-def refuse_beyond_memory(plan: str, threads: int) -> None:
-    """Raises RunError, with what would fit, if as many threads that run a plan take more memory
-    than there is."""
-    of_one = _core.estimated_bytes(plan)
+def added_bytes(plan: str, threads: int, replications: int) -> float:
+    """What a run adds to the memory of this process at most while as many threads run a plan and
+    its result is made, bytes; of the result without samples of links."""
+    runs = threads * _core.estimated_bytes(plan, rows_leave=True)
+    return LIBRARIES + runs + flow_bytes(plan, replications)
+
+
+def refuse_beyond_memory(plan: str, threads: int, replications: int) -> None:
+    """Raises RunError, with what would fit, if as many threads that run a plan, and the flows of
+    its result, take more memory than there is."""
+    of_one = _core.estimated_bytes(plan, rows_leave=True)
+    flows = flow_bytes(plan, replications)
     free = free_bytes() - LIBRARIES
-    if threads * of_one <= free:
+    needed = threads * of_one + flows
+    if needed <= free:
         return
     beside = "" if threads == 1 else f" in {threads} threads"
     message = (
-        f"the run takes about {threads * of_one / GB:.3g} GB of memory{beside}, and "
+        f"the run takes about {needed / GB:.3g} GB of memory{beside}, and "
         f"{free / GB:.3g} GB are free"
     )
-    fit = int(free // of_one)
+    fit = int((free - flows) // of_one)
     if fit >= 1:
         raise RunError(f"{message}; with --jobs {fit} it fits")
-    raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one, free)}")
+    raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one + flows, free)}")
 
 
 def _what_fits(plan: dict[str, Any], of_one: float, free: float) -> str:
     """The change of the plan's largest part with which it fits, in words."""
-    sampled = of_one - _core.estimated_bytes(json.dumps(plan | {"sample": 0}))
+    engine, unsampled = (
+        _core.estimated_bytes(json.dumps(each), rows_leave=True)
+        for each in (plan, plan | {"sample": 0})
+    )
+    sampled = engine - unsampled
     if sampled > of_one / 2 and of_one - sampled < free:
         sample = plan["sample"] / 1e9 * sampled / (free - (of_one - sampled))
         return f"with a sample of {sample:.1g} s or more it fits"

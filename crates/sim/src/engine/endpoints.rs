@@ -5,7 +5,7 @@ use super::rate_based::signals;
 use super::Engine;
 use crate::events::TimerAction;
 use crate::external::Fate;
-use crate::flow::{fill_row, settle_window, FlowKind, Tcp};
+use crate::flow::{FlowKind, Tcp};
 use crate::packet_options::PacketOptions;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options};
@@ -19,7 +19,7 @@ impl Engine {
         let windows = self.edges.len();
         let flow = &mut self.flows[packet.flow() as usize];
         while (flow.window as usize) < windows && at >= self.edges[flow.window as usize] {
-            settle_window(&mut self.table, windows, flow);
+            self.rows.settle_window(flow);
             flow.window += 1;
         }
         let (bytes, ack) = match &mut flow.kind {
@@ -147,8 +147,7 @@ impl Engine {
         }
         if tcp.sender.is_done() {
             let receiver = std::mem::take(&mut tcp.receiver);
-            self.table.end[flow.row as usize] = self.now;
-            fill_row(&mut self.table, self.edges.len(), flow);
+            self.rows.end(flow, self.now);
             flow.kind = FlowKind::TcpReceiver(receiver);
             self.segments.clear();
             return self.reuse_if_finished(f);

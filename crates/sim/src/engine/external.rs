@@ -210,6 +210,6 @@ impl Engine {
 
     /// The last byte of an external flow was acknowledged at `at`.
     pub fn complete(&mut self, flow: u32, at: Time) {
-        self.table.end[self.flows[flow as usize].row as usize] = at;
+        self.rows.complete(self.flows[flow as usize].row, at);
     }
 }

@@ -1,7 +1,8 @@
 //! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
 
 use super::{Engine, Entrance};
-use crate::flow::{add_row, Flow, FlowKind, RateBased, Tcp, Udp, UdpSource};
+use crate::flow::{Flow, FlowKind, RateBased, Tcp, Udp, UdpSource};
+use crate::flow_rows::FlowSink;
 use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
 use crate::traffic::{draw_packets, ArrivalKind, Arrivals, Writer};
@@ -13,6 +14,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 impl Engine {
+    /// From now on rows of flows that arrived long ago leave to `sink`.
+    pub fn let_rows_leave(&mut self, sink: Arc<dyn FlowSink>) {
+        self.rows.leave_to(sink);
+    }
+
     /// Creates the flows and arrival processes of all traffic groups.
     pub(super) fn add_traffic(&mut self, plan: &Plan, seed: u64) {
         for (group, traffic) in plan.traffic.iter().enumerate() {
@@ -47,7 +53,7 @@ impl Engine {
             return self.add_external_group(traffic, group, seed);
         }
         if *sample_cwnd {
-            let (slot, row) = (self.flows.len(), self.table.group.len() as u32);
+            let (slot, row) = (self.flows.len(), self.rows.len());
             self.cwnds.push(WindowMeter::new(group as usize, slot, row, *count));
         }
         for i in 0..*count {
@@ -165,7 +171,7 @@ impl Engine {
     }
 
     pub(super) fn add_flow(&mut self, kind: FlowKind, group: u32, route: u32, at: Time, size: u32) -> u32 {
-        let row = add_row(&mut self.table, self.edges.len(), group, route, at, size);
+        let row = self.rows.add(group, route, at, size);
         let data_stage = self.routes.first[route as usize];
         let flow = Flow {
             window: 0,
@@ -203,7 +209,7 @@ impl Engine {
                 links.add(slot, delay);
             }
         });
-        self.table.propagation.push(propagation);
+        self.rows.add_propagation(propagation);
     }
 
     /// Creates the next flow of the arrival process `i`. Returns its slot.
@@ -215,6 +221,7 @@ impl Engine {
         let phase = arrivals.rng.uniform();
         let size = draw_packets(*law, *size, &mut arrivals.rng);
         arrivals.advance();
+        self.rows.make_room();
         self.add_tcp(group, route, transport, Some(size), at, phase)
     }
 

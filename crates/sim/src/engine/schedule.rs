@@ -153,7 +153,7 @@ impl Engine {
     pub(super) fn stop_group(&mut self) {
         let Some((_, group)) = self.stops.pop() else { return };
         for f in 0..self.flows.len() {
-            if self.table.group[self.flows[f].row as usize] != group || !self.has_sender(f as u32) {
+            if self.rows.group(self.flows[f].row) != Some(group) || !self.has_sender(f as u32) {
                 continue;
             }
             if let FlowKind::Tcp(tcp) = &mut self.flows[f].kind {
@@ -183,7 +183,7 @@ impl Engine {
                 let packet = packet.with_head(flow.head);
                 let stage = flow.data_stage;
                 flow.count_sent(1);
-                self.table.sent[flow.row as usize] += 1;
+                self.rows.count_sent(flow.row);
                 self.send_from_host(packet, stage, self.now);
                 self.arrivals[i].advance();
             }

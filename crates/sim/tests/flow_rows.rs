@@ -1,0 +1,139 @@
+//! Rows of flows that leave a run are those of the table that it has otherwise.
+
+mod common;
+
+use common::*;
+use marqueue_aqm::Signal;
+use marqueue_core::params::ParamValues;
+use marqueue_core::Time;
+use marqueue_sim::plan::*;
+use marqueue_sim::result::FlowTable;
+use marqueue_sim::{run, Control, FlowSink, RunError};
+use std::sync::{Arc, Mutex};
+
+/// Rows of which some are in memory longer than 2^18 others.
+const FLOWS: f64 = 450_000.0;
+
+/// Keeps what it gets.
+#[derive(Debug, Default)]
+struct Kept {
+    table: Mutex<FlowTable>,
+    /// Rows that were replaced.
+    replaced: Mutex<Vec<u32>>,
+    /// Refuses everything.
+    fails: bool,
+}
+
+impl FlowSink for Kept {
+    fn append(&self, table: &FlowTable) {
+        let mut kept = self.table.lock().expect("no thread has panicked");
+        kept.group.extend(&table.group);
+        kept.route.extend(&table.route);
+        kept.start.extend(&table.start);
+        kept.end.extend(&table.end);
+        kept.size.extend(&table.size);
+        kept.delivered.extend(&table.delivered);
+        kept.sent.extend(&table.sent);
+        kept.retransmits.extend(&table.retransmits);
+        kept.timeouts.extend(&table.timeouts);
+        kept.ecn_cuts.extend(&table.ecn_cuts);
+        kept.propagation.extend(&table.propagation);
+    }
+
+    fn replace(&self, row: u32, table: &FlowTable, at: usize) {
+        let (mut kept, row) = (self.table.lock().expect("no thread has panicked"), row as usize);
+        let windows = table.windows();
+        kept.end[row] = table.end[at];
+        kept.sent[row] = table.sent[at];
+        kept.retransmits[row] = table.retransmits[at];
+        kept.timeouts[row] = table.timeouts[at];
+        kept.ecn_cuts[row] = table.ecn_cuts[at];
+        let delivered = &table.delivered[at * windows..][..windows];
+        kept.delivered[row * windows..][..windows].copy_from_slice(delivered);
+        self.replaced.lock().expect("no thread has panicked").push(row as u32);
+    }
+
+    fn has_failed(&self) -> bool {
+        self.fails && !self.table.lock().expect("no thread has panicked").is_empty()
+    }
+}
+
+/// Short flows that arrive, long ones that do not end, and three that end late.
+fn plan() -> Plan {
+    let queue = queue("red", ParamValues::new(), 100, Signal::Drop);
+    let rtts = vec![40.0, 90.0];
+    let setup = Dumbbell {
+        rate: 1_000_000_000,
+        access: 10_000_000_000,
+        bottleneck_delay: 5.0,
+        destination_delay: 5.0,
+        rtts,
+        queue,
+    };
+    let mut plan = setup.plan(8.0);
+    plan.boundaries = vec![secs(2.0), secs(6.0)];
+    plan.transports = vec![ns2("newreno", false)];
+    let mut late = tcp("late", 1, 3, 0.0);
+    if let TrafficKind::Tcp { size, start, .. } = &mut late.kind {
+        (*size, *start) = (Some(60), secs(6.0));
+    }
+    let mut stopped = tcp("stopped", 0, 2, 0.5);
+    if let TrafficKind::Tcp { stop, .. } = &mut stopped.kind {
+        *stop = Some(secs(7.0));
+    }
+    let short = TrafficKind::Poisson {
+        transport: 0,
+        routes: vec![0, 1],
+        weights: vec![],
+        rate: FLOWS / 8.0,
+        start: Time::ZERO,
+        stop: plan.duration,
+        size: 1,
+        law: FlowSizes::default(),
+    };
+    let short = TrafficPlan { name: "short".into(), dscp: 0, class: 0, kind: short };
+    plan.traffic = vec![tcp("long", 0, 20, 0.5), stopped, short, late];
+    plan
+}
+
+#[test]
+fn rows_that_leave_are_those_of_the_table() {
+    let (plan, sink) = (plan(), Arc::new(Kept::default()));
+    let table = go(&plan, 1).flows;
+    assert!(table.len() as f64 > 0.9 * FLOWS);
+    let result = run(&plan, 1, &Control::default().with_flow_sink(sink.clone())).expect("the plan is valid");
+    assert!(result.flows.is_empty());
+    let kept = sink.table.lock().expect("no thread has panicked");
+    assert_eq!(format!("{:?}", *kept), format!("{table:?}"));
+    let replaced = sink.replaced.lock().expect("no thread has panicked");
+    assert!(replaced[0] >= 22, "a flow that ends late is handed over when it ends");
+    assert!((25..2000).contains(&replaced.len()), "{} rows were replaced", replaced.len());
+}
+
+#[test]
+fn a_run_that_is_cut_off_hands_over_what_it_has() {
+    let (plan, sink) = (plan(), Arc::new(Kept::default()));
+    let events = 2 * go(&plan, 1).events / 3;
+    let table = run(&plan, 1, &Control::with_max_events(Some(events))).expect("the plan is valid").flows;
+    let control = Control::with_max_events(Some(events)).with_flow_sink(sink.clone());
+    assert!(run(&plan, 1, &control).expect("the plan is valid").flows.is_empty());
+    assert_eq!(format!("{:?}", *sink.table.lock().expect("no thread has panicked")), format!("{table:?}"));
+}
+
+#[test]
+fn the_rows_of_few_flows_stay() {
+    let (mut plan, sink) = (plan(), Arc::new(Kept::default()));
+    plan.boundaries.clear();
+    plan.duration = secs(1.0);
+    let result = run(&plan, 1, &Control::default().with_flow_sink(sink.clone())).expect("the plan is valid");
+    assert_eq!(format!("{:?}", result.flows), format!("{:?}", go(&plan, 1).flows));
+    assert!(sink.table.lock().expect("no thread has panicked").is_empty());
+}
+
+#[test]
+fn a_run_whose_rows_cannot_be_handed_over_has_no_result() {
+    let sink = Arc::new(Kept { fails: true, ..Kept::default() });
+    let control = Control::default().with_flow_sink(sink);
+    assert_eq!(run(&plan(), 1, &control).expect_err("the sink has failed"), RunError::FlowSinkFailed);
+    assert!(control.done_secs() < 6.0, "it ends at once");
+}
