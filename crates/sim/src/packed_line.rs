@@ -221,9 +221,9 @@ mod tests {
 
     /// The packet of a draw: few and many sizes, stages and options that fit and that do not.
     fn packet(draw: u32) -> Packet {
-        let bytes = if draw % 5 == 0 { draw } else { 500 };
-        let stage = if draw % 7 == 0 { 1 << STAGE } else { draw % (1 << STAGE) };
-        let options = if draw % 3 == 0 { draw } else { Packet::NO_OPTIONS };
+        let bytes = if draw.is_multiple_of(5) { draw } else { 500 };
+        let stage = if draw.is_multiple_of(7) { 1 << STAGE } else { draw % (1 << STAGE) };
+        let options = if draw.is_multiple_of(3) { draw } else { Packet::NO_OPTIONS };
         let head = Head::default().with_ecn([Ecn::Ect0, Ecn::Ce][draw as usize % 2]);
         Packet::data(draw / 2, draw, bytes).with_stage(stage).with_options(options).with_head(head)
     }
