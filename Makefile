@@ -433,7 +433,7 @@ bench-programs: $(EXTENSION) $(INSTALLED) ## What an AQM costs in Python, with N
 bench-round-trips: $(EXTENSION) ## Time 1000 flows with a round-trip time each beside ten classes; memory of 10^6 (10 minutes)
 	$(BIN)/python -m benches.round_trips $(BENCH)
 
-bench-small-buffer: $(EXTENSION) ## The small-buffer paper's dumbbell with 10^4 to 10^6 flows (half an hour)
+bench-small-buffer: $(EXTENSION) ## The small-buffer paper's theorems by packets to 10^7 flows, by the chain to 10^9 (3 hours)
 	$(BIN)/python -m benches.small_buffer
 
 media: $(EXTENSION) ## Remake the table of docs/media.md: video through queues and beside other flows (a minute)

@@ -7,7 +7,7 @@ Packets: the dumbbell of the paper's Figure 4, with windows sampled once in a me
 each replication in a process of its own. Chain: as many packets a flow in the pipe, all windows
 changed at the same instant (docs/theory/chain.md). Points replace those of the same scheme and
 number of flows in docs/performance/small-buffer.json; the picture is docs/theory/chain/flows.svg.
-All take about three hours of CPU time, two of them for ten million flows, which need 11 GB.
+All take about three hours of CPU time, two of them for ten million flows, which need 8 GB.
 """
 
 import argparse
@@ -177,6 +177,8 @@ def picture(points: Sequence[Point], links: Sequence[Link]) -> Figure:
                 label=f"{scheme}, packets",
             )
         panel.set_ylabel(label)
+        if name in ("tail", "marks"):
+            panel.set_ylim(bottom=0.0)
         panel.set_xscale("log")
         panel.minorticks_off()
     axes[-1].set_yscale("log")

@@ -4,7 +4,7 @@ use crate::plan::{FlowSizes, Gaps, Plan, SizeLaw, TrafficKind, TrafficPlan, Writ
 use marqueue_core::{math, Dur, Rng, Time};
 use std::collections::VecDeque;
 
-/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 38 MB.
+/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 32 MB.
 const MOST_SLOTS: f64 = 1e5;
 
 /// The number of flows that are expected to arrive during the run.
