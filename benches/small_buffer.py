@@ -51,7 +51,7 @@ FORMS = {
     1000: Form(30, 15, 10),
     10_000: Form(30, 15, 4),
     100_000: Form(30, 15, 4),
-    1_000_000: Form(30, 15, 2),
+    1_000_000: Form(30, 15, 1),
     10_000_000: Form(18, 10, 1),
 }
 """How many flows, and how each is simulated. Starts are within 5 s."""

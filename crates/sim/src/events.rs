@@ -93,9 +93,6 @@ const DAY_BITS: u32 = 20;
 /// Days in the calendar: about a second, longer than most retransmission timeouts.
 const DAYS: u64 = 1 << 10;
 
-/// Entries for which a day keeps room when it is over.
-const KEPT_ROOM: usize = 1 << 8;
-
 impl Default for Timers {
     fn default() -> Timers {
         let days = (0..DAYS).map(|_| Vec::new()).collect();
@@ -175,8 +172,6 @@ impl Timers {
             self.in_calendar -= entries.len();
             let entry = |e: u64| Reverse(join(Time(day_start | e >> 32), e as u32));
             self.today.extend(entries.drain(..).map(entry));
-            // Room for the fullest day of each would be several times what all entries take.
-            entries.shrink_to(KEPT_ROOM);
             self.day += 1;
             if self.day.is_multiple_of(DAYS) {
                 self.refill_calendar();
