@@ -85,8 +85,6 @@ macro_rules! disciplines {
         /// Any discipline of the list, a queue outside the simulator, or one under a program of the user's.
         #[allow(missing_docs)]
         #[derive(Debug)]
-        // A tag of its own is read faster than one that a niche of a discipline holds.
-        #[repr(u32)]
         pub enum Discipline {
             $($variant($discipline),)*
             Outside(Outside),
@@ -213,19 +211,6 @@ fn unknown(name: &str) -> ParamError {
     ParamError::new("name", format!("got \"{name}\", expected one of {}", known.join(", ")))
 }
 
-/// [`Qdisc::enqueue`] in a function for each discipline. In one function for all, every packet would pay for the registers
-/// and the stack of the largest. Together with the status, which is read by all in the same way, that was not faster.
-#[inline(never)]
-fn enqueue<Q: Qdisc>(queue: &mut Q, now: Time, packet: Packet) -> EnqueueOutcome {
-    queue.enqueue(now, packet)
-}
-
-/// [`Qdisc::dequeue`], likewise.
-#[inline(never)]
-fn dequeue<Q: Qdisc>(queue: &mut Q, now: Time) -> Option<(Packet, Dur)> {
-    queue.dequeue(now)
-}
-
 impl FromSpec for Discipline {
     fn from_spec(spec: &PolicySpec, env: Env, rng: Rng) -> Result<Self, ParamError> {
         Discipline::build(spec, env, rng)
@@ -235,11 +220,11 @@ impl FromSpec for Discipline {
 impl Qdisc for Discipline {
     #[inline]
     fn enqueue(&mut self, now: Time, packet: Packet) -> EnqueueOutcome {
-        each!(self, q => enqueue(q, now, packet))
+        each!(self, q => q.enqueue(now, packet))
     }
     #[inline]
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)> {
-        each!(self, q => dequeue(q, now))
+        each!(self, q => q.dequeue(now))
     }
     #[inline]
     fn first(&self) -> Option<&Packet> {
