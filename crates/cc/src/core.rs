@@ -323,6 +323,8 @@ impl Core {
     pub fn acknowledge_part(&mut self, tx: &SendContext<'_>, ack: &Ack<'_>) {
         let flight = self.flight();
         self.advance(ack.ack);
+        // They are the newest.
+        self.limited = self.limited.min(self.flight());
         self.measure_echo(tx, ack, flight);
     }
 

@@ -99,3 +99,25 @@ fn ns2_sack1_makes_up_for_duplicates_it_could_not_answer() {
     assert_eq!(watch.sender.core().counts.retransmits, 1 + 54, "segments 5 to 58 at a window of 30");
     watch.finish();
 }
+
+/// A partial acknowledgement covers some of the segments that limited transmit has sent: only the others are outstanding
+/// when an ECN echo reduces the window.
+#[test]
+fn a_partial_acknowledgement_covers_segments_of_limited_transmit() {
+    let numbers = [("initial_window", 2.0), ("max_window", 5.0), ("dupthresh", 4.0)];
+    let flags = [("ecn", true), ("limited_transmit", true)];
+    let chosen = [("recovery", "newreno"), ("control", "dctcp")];
+    let mut watch = Watch::new(config_of("ns2", &chosen, &numbers, &flags), Some(12), 0.5);
+    let ack = |ack, ece| Step::Ack { ack, ece, blocks: Vec::new() };
+    let before = [(1, true), (0, false), (0, false), (0, false)].map(|(n, ece)| ack(n, ece));
+    let after =
+        [(4, true), (1, false), (1, false), (0, false), (0, false), (0, false), (0, false), (4, false), (2, true)];
+    before.iter().for_each(|step| follow(&mut watch, step));
+    follow(&mut watch, &Step::TimeOut);
+    for (n, ece) in after {
+        follow(&mut watch, &ack(n, ece));
+        let core = watch.sender.core();
+        assert!(core.limited <= core.flight());
+    }
+    watch.finish();
+}
