@@ -16,7 +16,7 @@ import pytest
 from live_requirements import has_ipv6, not_installed, why_no_hosts
 from marqueue.live import kernel, namespaces, requirements
 
-WHY_NOT = kernel.missing() or why_no_hosts() or not_installed("tc", "ethtool")
+WHY_NOT = kernel.missing() or why_no_hosts() or not_installed("tc", "ss", "ethtool")
 needs_kernel = pytest.mark.skipif(WHY_NOT is not None, reason=f"no programs here: {WHY_NOT}")
 
 BPF = Path("/sys/fs/bpf")
@@ -35,6 +35,13 @@ def comes_true(condition: Callable[[], bool], seconds: float = 60) -> bool:
     while not condition() and time.monotonic() < deadline:
         os.sched_yield()
     return condition()
+
+
+def unfinished(namespace: str) -> str:
+    """The TCP connections that have something to send or to be acknowledged, as ``ss`` lists
+    them."""
+    states = "state connected exclude time-wait exclude fin-wait-2"
+    return shell(*requirements.inside(namespace, ["ss", "-Htn", *states.split()]))
 
 
 class Pair:
@@ -79,7 +86,8 @@ class Pair:
         sender: str | None = None,
     ) -> Any:
         """Bytes from ``a``, or from the namespace ``sender``, to ``b`` over two connections.
-        Returns iperf3's report."""
+        Returns iperf3's report when nothing more of them is on its way."""
+        sender = sender or self.names["a"]
         server = subprocess.Popen(
             self.at("b", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, text=True
         )
@@ -89,10 +97,13 @@ class Pair:
                 while "listening" not in server.stdout.readline():
                     assert server.poll() is None
                 command = f"iperf3 -c {to} -C {control} -n {size} -P 2 -J".split()
-                return json.loads(shell(*requirements.inside(sender or self.names["a"], command)))
+                report = json.loads(shell(*requirements.inside(sender, command)))
             finally:
                 server.kill()
                 server.wait()
+        # The kernel goes on sending what was lost at the end, for nobody.
+        assert comes_true(lambda: not unfinished(sender))
+        return report
 
     def received_ce(self) -> int:
         """Packets with CE that have come to ``b``."""
