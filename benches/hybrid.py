@@ -43,6 +43,7 @@ HEAD = (
     "bottlenecks: mean delay",
     "utilization",
     "loss",
+    "marks",
     "wait at modelled links: measured",
     "model",
     "busier than predicted",
@@ -94,6 +95,32 @@ NETWORKS = (
         "1000 links, long flows",
         lambda: random_network(
             250, 500, long_flows(3000), pairs=200, seconds=10, warmup=4, rates=(40, 80, 160)
+        ),
+    ),
+    Network(
+        "1000 links, long flows with ECN",
+        lambda: random_network(
+            250,
+            500,
+            long_flows(3000),
+            pairs=200,
+            seconds=10,
+            warmup=4,
+            rates=(40, 80, 160),
+            ecn=True,
+        ),
+    ),
+    Network(
+        "400 links, long and short flows with ECN",
+        lambda: random_network(
+            100,
+            200,
+            long_flows(400) + short_flows(2000),
+            pairs=150,
+            seconds=10,
+            warmup=4,
+            rates=(40, 80, 160),
+            ecn=True,
         ),
     ),
     Network(
@@ -227,7 +254,9 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         shares = [f"{100 * x:.1f}%" for x in (*self.error, *self.chance)]
-        delay, used, loss = (self.figures[name] for name in ("delay", "utilization", "loss"))
+        delay, used, loss, marks = (
+            self.figures[name] for name in ("delay", "utilization", "loss", "marks")
+        )
         return [
             self.network,
             f"{self.bottleneck_from:g}",
@@ -237,6 +266,9 @@ class Row:
             f"{1e3 * delay['all']:.2f} ms {_shown(delay['difference'], 1e3, '', 2)}",
             f"{used['all']:.3f} {_shown(used['difference'], 1, '', 4)}",
             f"{100 * loss['all']:.2f}% {_shown(loss['difference'], 100, '', 3)}",
+            f"{100 * marks['all']:.2f}% {_shown(marks['difference'], 100, '', 3)}"
+            if marks["all"]
+            else "",
             *(f"{1e6 * wait:.0f} µs" for wait in self.waits),
             f"{len(self.busier)}",
             f"1/{self.events:.1f}",

@@ -53,12 +53,13 @@ def random_network(
     rates: tuple[int, ...] = (10, 20, 40),
     homes: int | None = None,
     tail: float = 2.0,
+    ecn: bool = False,
 ) -> Scenario:
     """Nodes at random places, edges between near ones with rates drawn from ``rates`` (Mbit/s), and
     random pairs of nodes with weights of their masses, which are Pareto with the shape ``tail``.
 
     With ``homes`` each node of the network has a host behind a link of so many Mbit/s in each
-    direction, and the flows are between hosts.
+    direction, and the flows are between hosts. With ``ecn`` all connections have ECN.
     """
     draw = random.Random(f"{nodes} {edges}")
     places = [(draw.uniform(0, PLANE), draw.uniform(0, PLANE)) for _ in range(nodes)]
@@ -107,6 +108,7 @@ def random_network(
                 "buffer": "50 ms",
                 "aqm": "codel",
             },
+            "transport": {"default": {"preset": "rfc", "ecn": ecn}},
             "traffic": traffic,
         }
     )

@@ -12,6 +12,7 @@ pub extern crate alloc;
 pub mod curve;
 pub mod dscp;
 pub mod math;
+pub mod packed;
 pub mod packet;
 mod param_value;
 pub mod params;
@@ -23,6 +24,7 @@ pub mod units;
 
 pub use curve::{MarkingCurve, ScaledCurve};
 pub use dscp::{Dscp, PerDscp};
+pub use packed::{Forms, PackedPackets};
 pub use packet::{Ecn, Flags, Head, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;

@@ -96,7 +96,7 @@ fn measurements_equal_those_of_the_simulator() {
         for (l, (ours, theirs)) in links.iter().zip(&expected.links).enumerate() {
             for (a, b) in ours.windows.iter().zip(&theirs.windows) {
                 assert_eq!(a.counters, b.counters, "{} at {l}", entry.name);
-                assert_eq!(a.queue_ns, b.queue_ns, "{} at {l}", entry.name);
+                assert_eq!(a.queue_times, b.queue_times, "{} at {l}", entry.name);
                 assert_eq!(a.delay_sum, b.delay_sum, "{} at {l}", entry.name);
             }
             assert_eq!(ours.series.queue, theirs.series.queue, "{} at {l}", entry.name);

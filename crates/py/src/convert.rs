@@ -55,7 +55,9 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("capacity", w.capacity)?;
     dict.set_item("used", w.used)?;
     dict.set_item("used_by_class", array(py, w.used_by_class.iter().copied()))?;
-    dict.set_item("queue_s", array(py, w.queue_ns.iter().map(|&ns| ns as f64 / 1e9)))?;
+    let mut queue_s = vec![0.0; w.queue_times.longest() as usize + 1];
+    w.queue_times.iter().for_each(|(length, ns)| queue_s[length as usize] = ns as f64 / 1e9);
+    dict.set_item("queue_s", PyArray1::from_vec(py, queue_s))?;
     dict.set_item("delay_sum", w.delay_sum)?;
     dict.set_item("delay_sum_sq", w.delay_sum_sq)?;
     dict.set_item("jitter_sum", w.jitter_sum)?;

@@ -27,7 +27,6 @@ use crate::flow_links::FlowLinks;
 use crate::flow_rows::FlowRows;
 use crate::impair::Pipe;
 use crate::line::Line;
-use crate::packed_line::Forms;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
@@ -37,7 +36,7 @@ use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
-use marqueue_core::{Dscp, Dur, Head, Packet, Time};
+use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use std::collections::VecDeque;
 
 /// No source.
@@ -359,6 +358,8 @@ impl Engine {
 
     /// Ends the run and returns its parts.
     pub fn finish(mut self) -> FinishedRun {
+        // Packets on their way and the timers leave their room to the rows of flows.
+        drop((self.lines, self.timers));
         let resources = self
             .links
             .into_iter()

@@ -228,18 +228,13 @@ pub struct External {
     pub ecn_cuts: u32,
 }
 
-/// Adds the row of a new flow to the table.
+/// Adds the row of a new flow to the table, without columns of what its sender counts.
 pub fn push_row(table: &mut FlowTable, windows: usize, group: u32, route: u32, start: Time, size: u32) {
     table.group.push(group);
     table.route.push(route);
     table.start.push(start);
-    table.end.push(Time::NEVER);
     table.size.push(size);
     table.delivered.extend(std::iter::repeat_n(0, windows));
-    table.sent.push(0);
-    table.retransmits.push(0);
-    table.timeouts.push(0);
-    table.ecn_cuts.push(0);
 }
 
 /// Adds the bytes delivered in the current measuring window to the row at this place of the table.
@@ -253,6 +248,7 @@ pub fn settle_window(table: &mut FlowTable, at: usize, windows: usize, flow: &mu
 /// Writes the counts of a flow to the row at this place of the table.
 pub fn fill_row(table: &mut FlowTable, row: usize, windows: usize, flow: &mut Flow) {
     settle_window(table, row, windows, flow);
+    table.extend_counts(row + 1);
     match &flow.kind {
         FlowKind::Tcp(tcp) => {
             let counts = tcp.sender.core().counts;

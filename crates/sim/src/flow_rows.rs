@@ -149,6 +149,7 @@ impl FlowRows {
     #[inline]
     pub fn count_sent(&mut self, row: u32) {
         if let Some((table, at)) = self.place(row) {
+            table.extend_counts(at + 1);
             table.sent[at] += 1;
         }
     }
@@ -156,6 +157,7 @@ impl FlowRows {
     /// The last packet of a flow was acknowledged at `time`, which need not end it.
     pub fn complete(&mut self, row: u32, time: Time) {
         if let Some((table, at)) = self.place(row) {
+            table.extend_counts(at + 1);
             table.end[at] = time;
         }
     }
@@ -184,6 +186,7 @@ impl FlowRows {
     /// table is empty.
     pub fn finish(mut self, flows: &mut [Flow]) -> FlowTable {
         flows.iter_mut().for_each(|flow| self.fill(flow));
+        self.table.extend_counts(self.table.len());
         match &self.leaving {
             Some(leaving) if self.first > 0 => {
                 leaving.replace_living();

@@ -1,7 +1,6 @@
 //! Packets on links whose arrivals are events, in order of arrival: as they are while they are few, then packed.
 
-use crate::packed_line::{Forms, PackedLine};
-use marqueue_core::{ring, Packet, Time};
+use marqueue_core::{ring, Forms, PackedPackets, Packet, Time};
 use std::collections::VecDeque;
 
 /// Packets on one link, the first to arrive in front.
@@ -10,7 +9,7 @@ pub enum Line {
     /// Few: each as it is, with its time of arrival.
     Few(VecDeque<(Time, Packet)>),
     /// More than [`Line::MOST`] at some time of the run.
-    Many(Box<PackedLine>),
+    Many(Box<PackedPackets>),
 }
 
 impl Default for Line {
@@ -85,9 +84,9 @@ impl Line {
     /// Packs the packets.
     #[cold]
     #[inline(never)]
-    fn pack(&mut self, forms: &mut Forms) -> &mut PackedLine {
+    fn pack(&mut self, forms: &mut Forms) -> &mut PackedPackets {
         if let Line::Few(packets) = self {
-            let mut packed = Box::<PackedLine>::default();
+            let mut packed = Box::<PackedPackets>::default();
             for &(at, packet) in &*packets {
                 packed.push_back(at, packet, forms);
             }

@@ -49,11 +49,7 @@ impl Meter {
     /// Integrates the queue length: until `now` the queue had `len` packets.
     #[inline]
     pub fn integrate_queue(&mut self, len: u32, now: Time) {
-        let len = len as usize;
-        if len >= self.window.queue_ns.len() {
-            self.window.queue_ns.resize(len + 1, 0);
-        }
-        self.window.queue_ns[len] += (now - self.queue_at).0;
+        self.window.queue_times.add(len, (now - self.queue_at).0);
         self.queue_at = now;
     }
 

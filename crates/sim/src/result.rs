@@ -1,6 +1,7 @@
 //! The result of a run: sums and histograms per measuring window, which merge across windows and replications, and
 //! tables of flows.
 
+use crate::queue_times::QueueTimes;
 use crate::trace::Trace;
 use marqueue_aqm::Counters;
 use marqueue_cc::media::sender::MediaInfo;
@@ -61,8 +62,8 @@ pub struct LinkWindow {
     /// The same by processing class, if the plan has classes. A packet in service at the end of the window counts in
     /// full.
     pub used_by_class: Vec<f64>,
-    /// `queue_ns[q]`: time with `q` packets in the queue, ns. The packet in transmission does not count.
-    pub queue_ns: Vec<u64>,
+    /// Time by the number of packets in the queue. The packet in transmission does not count.
+    pub queue_times: QueueTimes,
     /// Queueing delay (from arrival to the start of transmission): sum in seconds.
     pub delay_sum: f64,
     /// Sum of squares, s^2.
@@ -162,8 +163,22 @@ impl FlowTable {
         self.delivered.len().checked_div(self.len()).unwrap_or(0)
     }
 
+    /// The columns of what senders count get the first `rows` rows, if they have fewer. While flows go on they may be shorter
+    /// than the others: memory that nothing was written to costs nothing.
+    #[inline]
+    pub(crate) fn extend_counts(&mut self, rows: usize) {
+        if self.end.len() < rows {
+            self.end.resize(rows, Time::NEVER);
+            self.sent.resize(rows, 0);
+            self.retransmits.resize(rows, 0);
+            self.timeouts.resize(rows, 0);
+            self.ecn_cuts.resize(rows, 0);
+        }
+    }
+
     /// Removes the first `n` rows and returns them. The columns keep their room.
     pub(crate) fn take_front(&mut self, n: usize) -> FlowTable {
+        self.extend_counts(n);
         let cells = n * self.windows();
         let delays = n.min(self.propagation.len());
         FlowTable {

@@ -69,7 +69,7 @@ fn every_queue_conserves_packets_with_and_without_ecn() {
                 standing += c.arrivals as i64 - c.departures as i64 - c.dropped() as i64;
                 assert!((0..=40).contains(&standing), "{what}: {standing} stand there");
                 // A queue of n packets for as long as it takes; the last one stands at the edge.
-                assert!(w.queue_ns.len() <= 41, "{what}: a queue of {}", w.queue_ns.len() - 1);
+                assert!(w.queue_times.longest() <= 40, "{what}: a queue of {}", w.queue_times.longest());
                 assert!(w.used <= w.capacity * (1.0 + 1e-12), "{what}");
                 let delays: u64 = w.delay_bins.iter().map(|b| b.1).sum();
                 assert_eq!(delays, c.departures, "{what}");

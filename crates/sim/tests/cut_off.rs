@@ -51,7 +51,7 @@ fn a_run_that_is_cut_off_equals_the_start_of_the_whole_run() {
     let complete = short.windows.len() - 1;
     assert_eq!(complete, 1, "half of the events are in the second window of three");
     assert_eq!(format!("{:?}", &long.windows[..complete]), format!("{:?}", &short.windows[..complete]));
-    let waited: u64 = short.windows.iter().flat_map(|w| &w.queue_ns).sum();
+    let waited: u64 = short.windows.iter().map(|w| w.queue_times.total()).sum();
     assert_eq!(Time::ZERO + Dur(waited), cut.ended, "the last window ends with the run");
 }
 

@@ -109,7 +109,7 @@ fn the_queue_of_m_m_1_is_geometric() {
     let rho: f64 = 0.7;
     let windows = measure(rho, SizeLaw::Exponential);
     for n in 0..8 {
-        let share = |w: &LinkWindow| w.queue_ns[n] as f64 / w.queue_ns.iter().sum::<u64>() as f64;
+        let share = |w: &LinkWindow| w.queue_times.at(n) as f64 / w.queue_times.total() as f64;
         let shares: Vec<f64> = windows.iter().map(share).collect();
         // With n + 1 packets in the system n wait; with none or one nobody waits.
         let expected = match n {
@@ -138,7 +138,7 @@ fn littles_law_holds_exactly() {
         *stop = Some(secs(20.0));
         let result = go(&plan, 1);
         let windows = &result.links[0].windows;
-        let waiting: u64 = windows.iter().flat_map(|w| w.queue_ns.iter().enumerate()).map(|(q, t)| q as u64 * t).sum();
+        let waiting: u64 = windows.iter().flat_map(|w| w.queue_times.iter()).map(|(q, ns)| u64::from(q) * ns).sum();
         let waited: f64 = windows.iter().map(|w| w.delay_sum).sum::<f64>() * 1e9;
         assert!(waited > 1e9, "somebody waited");
         // Both are sums of whole nanoseconds, but delays are added in floating point.
@@ -146,7 +146,7 @@ fn littles_law_holds_exactly() {
         let (arrived, left): (u64, u64) =
             windows.iter().fold((0, 0), |s, w| (s.0 + w.counters.arrivals, s.1 + w.counters.departures));
         assert_eq!(arrived, left, "everybody has left");
-        let time: u64 = windows.iter().flat_map(|w| &w.queue_ns).sum();
+        let time: u64 = windows.iter().map(|w| w.queue_times.total()).sum();
         assert_eq!(time, plan.duration.0, "every nanosecond is accounted for");
         let sent: f64 = windows.iter().map(|w| w.used).sum();
         let departed: u64 = windows.iter().map(|w| w.counters.departed_bytes).sum();

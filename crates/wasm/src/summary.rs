@@ -25,12 +25,11 @@ fn link(plan: &Plan, link: &LinkResult, first: usize) -> Value {
     let windows = link.windows.get(first..).unwrap_or(&[]);
     let sum = |of: &dyn Fn(&LinkWindow) -> f64| windows.iter().map(of).sum::<f64>();
     let arrivals = sum(&|w| w.counters.arrivals as f64);
-    let weighted = |w: &LinkWindow| w.queue_ns.iter().enumerate().map(|(q, &ns)| q as f64 * ns as f64).sum::<f64>();
     json!({
         "index": link.link,
         "name": plan.links[link.link].name,
         "utilization": sum(&|w| w.used) / sum(&|w| w.capacity),
-        "queueMean": sum(&weighted) / sum(&|w| w.queue_ns.iter().map(|&ns| ns as f64).sum()),
+        "queueMean": sum(&|w| w.queue_times.area()) / sum(&|w| w.queue_times.total() as f64),
         "delayMean": sum(&|w| w.delay_sum) / sum(&|w| w.counters.departures as f64),
         "delayP99": quantile(windows, 0.99),
         "dropped": sum(&|w| w.counters.dropped() as f64) / arrivals,

@@ -120,8 +120,7 @@ pub fn go(plan: &Plan, seed: u64) -> RunResult {
 }
 
 pub fn mean_queue(w: &LinkWindow) -> f64 {
-    let total: u64 = w.queue_ns.iter().sum();
-    w.queue_ns.iter().enumerate().map(|(q, &t)| q as f64 * t as f64).sum::<f64>() / total as f64
+    w.queue_times.area() / w.queue_times.total() as f64
 }
 
 pub fn utilization(w: &LinkWindow) -> f64 {

@@ -1,24 +1,34 @@
-//! Packets on a link in order of arrival, in 16 bytes each: half of what times and packets as they are take. With many
-//! flows this is a fifth of a run's memory (docs/performance.md, "From a hundred flows to a million").
+//! Many packets in order of time, in 12 bytes each: three eighths of what times and packets as they are take. For links and
+//! queues of runs with very many flows, whose memory is packets for the most part.
 //!
-//! A place has the flow, the sequence number, the stage, the time since the arrival before it, and the number of a
-//! *form*: size and head, of which a run has few. What does not fit is in a queue of its own beside the places.
+//! A place has the flow, the sequence number, the time since the place before it, and the number of a *form*: size,
+//! head and stage, of which a run has few. What does not fit is in a queue of its own beside the places.
 
-use marqueue_core::{ring, Dur, Packet, Time};
-use std::collections::VecDeque;
+use crate::{ring, Dur, Packet, Time};
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-/// Sizes and heads of packets.
-#[derive(Debug)]
+/// What packets have in common: the size above the head, and the stage.
+type Form = (u64, u32);
+
+/// The form of a packet.
+#[inline(always)]
+fn form_of(packet: &Packet) -> Form {
+    (packet.form(), packet.stage())
+}
+
+/// The forms of packets, by number. Several [`PackedPackets`] may share them.
+#[derive(Clone, Debug)]
 pub struct Forms {
-    /// By number: the size above the head.
-    forms: Vec<u64>,
+    forms: Vec<Form>,
     /// Numbers by hash, with linear probing.
     by_hash: Box<[u16; Forms::SLOTS]>,
 }
 
 impl Forms {
     /// Bits of a form's number.
-    const BITS: u32 = 11;
+    const BITS: u32 = 14;
     /// Instead of a number: the packet does not fit a place.
     const NONE: u16 = (1 << Forms::BITS) - 1;
     /// So many that at most half of them are taken.
@@ -28,8 +38,9 @@ impl Forms {
 
     /// The number of a form, which it gets when it is seen first; [`Forms::NONE`] if there are no numbers left.
     #[inline(always)]
-    fn number(&mut self, form: u64) -> u16 {
-        let mut slot = (form.wrapping_mul(Forms::MULTIPLIER) >> (63 - Forms::BITS)) as usize;
+    fn number(&mut self, form: Form) -> u16 {
+        let key = form.0 ^ u64::from(form.1).rotate_left(32);
+        let mut slot = (key.wrapping_mul(Forms::MULTIPLIER) >> (63 - Forms::BITS)) as usize;
         loop {
             let number = self.by_hash[slot];
             if number == Forms::NONE {
@@ -44,7 +55,7 @@ impl Forms {
 
     #[cold]
     #[inline(never)]
-    fn add(&mut self, form: u64, slot: usize) -> u16 {
+    fn add(&mut self, form: Form, slot: usize) -> u16 {
         let number = self.forms.len() as u16;
         if number < Forms::NONE {
             self.forms.push(form);
@@ -56,7 +67,8 @@ impl Forms {
     /// The packet of a place.
     #[inline(always)]
     fn packet(&self, place: Place, options: u32) -> Packet {
-        Packet::of_form(place.flow_and_seq, self.forms[place.form() as usize], options, place.stage())
+        let (form, stage) = self.forms[place.form() as usize];
+        Packet::of_form(u64::from(place.flow()) << 32 | u64::from(place.seq), form, options, stage)
     }
 }
 
@@ -66,36 +78,38 @@ impl Default for Forms {
     }
 }
 
-/// A packet on a line.
+/// A packet, or that it is in the queue of wide ones.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    flow_and_seq: u64,
-    /// From above: time since the place before (28 bits, ns), stage (24), whether it has options, form (11).
-    rest: u64,
+    /// From above: flow (27 bits), the lower bits of the form's number (5).
+    flow_and_form: u32,
+    seq: u32,
+    /// From above: time since the place before (22 bits, ns: up to 4 ms), whether it has options, the upper bits of the
+    /// form's number (9).
+    rest: u32,
 }
 
-/// The bits of a stage, of the time since the place before, and of what is below the stage.
-const STAGE: u32 = 24;
-const GAP: u32 = 28;
-const BELOW: u32 = Forms::BITS + 1;
-const HAS_OPTIONS: u64 = 1 << Forms::BITS;
+/// The bits of a flow and of the time since the place before, and those of the form's number below each.
+const FLOW: u32 = 27;
+const GAP: u32 = 22;
+const LOWER: u32 = 32 - FLOW;
+const UPPER: u32 = Forms::BITS - LOWER;
+const HAS_OPTIONS: u32 = 1 << UPPER;
 
 impl Place {
-    /// Of a packet that is in the queue of wide ones: that it is there, and its flow.
-    fn wide(packet: &Packet) -> Place {
-        Place { flow_and_seq: packet.flow_and_seq(), rest: u64::from(Forms::NONE) }
-    }
+    /// The place of a packet in the queue of wide ones.
+    const WIDE: Place = Place::new(0, 0, 0, false, Forms::NONE);
 
     #[inline(always)]
-    fn new(packet: &Packet, gap: u64, form: u16) -> Place {
-        let options = if packet.options() == Packet::NO_OPTIONS { 0 } else { HAS_OPTIONS };
-        let rest = gap << (BELOW + STAGE) | u64::from(packet.stage()) << BELOW | options | u64::from(form);
-        Place { flow_and_seq: packet.flow_and_seq(), rest }
+    const fn new(flow: u32, seq: u32, gap: u32, has_options: bool, form: u16) -> Place {
+        let (lower, upper) = (form as u32 & ((1 << LOWER) - 1), form as u32 >> LOWER);
+        let options = if has_options { HAS_OPTIONS } else { 0 };
+        Place { flow_and_form: flow << LOWER | lower, seq, rest: gap << (UPPER + 1) | options | upper }
     }
 
     #[inline(always)]
     fn form(self) -> u16 {
-        (self.rest & (HAS_OPTIONS - 1)) as u16
+        ((self.rest & (HAS_OPTIONS - 1)) << LOWER | self.flow_and_form & ((1 << LOWER) - 1)) as u16
     }
 
     #[inline(always)]
@@ -104,28 +118,23 @@ impl Place {
     }
 
     #[inline(always)]
-    fn stage(self) -> u32 {
-        (self.rest >> BELOW) as u32 & ((1 << STAGE) - 1)
-    }
-
-    #[inline(always)]
     fn gap(self) -> u64 {
-        self.rest >> (BELOW + STAGE)
+        u64::from(self.rest >> (UPPER + 1))
     }
 
     #[inline(always)]
     fn flow(self) -> u32 {
-        (self.flow_and_seq >> 32) as u32
+        self.flow_and_form >> LOWER
     }
 }
 
-/// Packets on one link, the first to arrive in front.
-#[derive(Debug, Default)]
-pub struct PackedLine {
+/// Packets, each with a time, in order of time. Methods that read or write packets are given the same forms each time.
+#[derive(Clone, Debug, Default)]
+pub struct PackedPackets {
     places: VecDeque<Place>,
-    /// When the first arrives, if there is one.
+    /// The time of the first, if there is one.
     first: Time,
-    /// When the last arrives, if there is one.
+    /// The time of the last, if there is one.
     last: Time,
     /// Options of the packets that have some.
     options: VecDeque<u32>,
@@ -133,29 +142,59 @@ pub struct PackedLine {
     wide: VecDeque<(Dur, Packet)>,
 }
 
-impl PackedLine {
+impl PackedPackets {
     /// Number of packets.
     pub fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Adds a packet that arrives at `at`, not before the last one. Returns whether it is the first.
+    /// Is there none?
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The time of the first packet.
+    pub fn first_time(&self) -> Option<Time> {
+        (!self.is_empty()).then_some(self.first)
+    }
+
+    /// The packets in order, each with its time.
+    pub fn iter<'a>(&'a self, forms: &'a Forms) -> impl Iterator<Item = (Time, Packet)> + 'a {
+        let (mut options, mut wide) = (self.options.iter(), self.wide.iter());
+        // The first is at its time whatever came before it.
+        let mut at = None;
+        self.places.iter().map_while(move |&place| {
+            let (gap, packet) = if place.form() == Forms::NONE {
+                *wide.next()?
+            } else {
+                let options = if place.has_options() { *options.next()? } else { Packet::NO_OPTIONS };
+                (Dur(place.gap()), forms.packet(place, options))
+            };
+            let time = at.map_or(self.first, |before: Time| before + gap);
+            at = Some(time);
+            Some((time, packet))
+        })
+    }
+
+    /// Adds a packet whose time is `at`, not before the last one. Returns whether it is the first.
     #[inline(never)]
     pub fn push_back(&mut self, at: Time, packet: Packet, forms: &mut Forms) -> bool {
         let is_first = self.places.is_empty();
         if is_first {
             (self.first, self.last) = (at, at);
         }
-        debug_assert!(self.last <= at, "a link keeps the order");
+        debug_assert!(self.last <= at, "packets are in order of time");
         let gap = at.0 - self.last.0;
         self.last = at;
-        let form = forms.number(packet.form());
-        if form == Forms::NONE || gap >> GAP != 0 || packet.stage() >> STAGE != 0 {
+        let form = forms.number(form_of(&packet));
+        if form == Forms::NONE || gap >> GAP != 0 || packet.flow() >> FLOW != 0 {
             self.push_wide(Dur(gap), packet);
             return is_first;
         }
-        ring::push_back(&mut self.places, Place::new(&packet, gap, form));
-        if packet.options() != Packet::NO_OPTIONS {
+        let has_options = packet.options() != Packet::NO_OPTIONS;
+        let place = Place::new(packet.flow(), packet.seq(), gap as u32, has_options, form);
+        ring::push_back(&mut self.places, place);
+        if has_options {
             ring::push_back(&mut self.options, packet.options());
         }
         is_first
@@ -164,12 +203,12 @@ impl PackedLine {
     #[cold]
     #[inline(never)]
     fn push_wide(&mut self, gap: Dur, packet: Packet) {
-        ring::push_back(&mut self.places, Place::wide(&packet));
+        ring::push_back(&mut self.places, Place::WIDE);
         self.wide.push_back((gap, packet));
     }
 
-    /// Removes the first packet. Returns it with the arrival time and the flow of the next one, which for none are never
-    /// and its own.
+    /// Removes the first packet. Returns it with the time and the flow of the next one, which for none are never and its
+    /// own.
     #[inline(never)]
     pub fn pop_front(&mut self, forms: &Forms) -> Option<(Packet, Time, u32)> {
         let place = self.places.pop_front()?;
@@ -181,11 +220,16 @@ impl PackedLine {
         };
         let Some(next) = self.places.front() else { return Some((packet, Time::NEVER, packet.flow())) };
         ring::prefetch_after(next, ring::per_cache_line::<Place>());
-        self.first.0 += if next.form() == Forms::NONE { self.wide.front()?.0 .0 } else { next.gap() };
-        Some((packet, self.first, next.flow()))
+        let (gap, flow) = if next.form() == Forms::NONE {
+            self.wide.front().map(|(gap, packet)| (gap.0, packet.flow()))?
+        } else {
+            (next.gap(), next.flow())
+        };
+        self.first.0 += gap;
+        Some((packet, self.first, flow))
     }
 
-    /// Inserts a packet that arrives at `at` behind those that arrive until then. Returns the number of those behind it.
+    /// Inserts a packet whose time is `at` behind those until then. Returns the number of those behind it.
     pub fn insert(&mut self, at: Time, packet: Packet, forms: &mut Forms) -> usize {
         let mut behind = Vec::new();
         while !self.places.is_empty() && self.last > at {
@@ -198,8 +242,8 @@ impl PackedLine {
         behind.len()
     }
 
-    /// Removes the last packet, with its time of arrival.
-    fn pop_back(&mut self, forms: &Forms) -> Option<(Time, Packet)> {
+    /// Removes the last packet, with its time.
+    pub fn pop_back(&mut self, forms: &Forms) -> Option<(Time, Packet)> {
         let (place, at) = (self.places.pop_back()?, self.last);
         let (gap, packet) = if place.form() == Forms::NONE {
             self.wide.pop_back()?
@@ -216,16 +260,16 @@ impl PackedLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use marqueue_core::{Ecn, Head};
+    use crate::{Ecn, Head};
     use proptest::prelude::*;
 
-    /// The packet of a draw: few and many sizes, stages and options that fit and that do not.
+    /// The packet of a draw: flows that fit and that do not, few and many sizes and stages, with options and without.
     fn packet(draw: u32) -> Packet {
         let bytes = if draw.is_multiple_of(5) { draw } else { 500 };
-        let stage = if draw.is_multiple_of(7) { 1 << STAGE } else { draw % (1 << STAGE) };
+        let stage = if draw.is_multiple_of(7) { draw } else { draw % 4 };
         let options = if draw.is_multiple_of(3) { draw } else { Packet::NO_OPTIONS };
         let head = Head::default().with_ecn([Ecn::Ect0, Ecn::Ce][draw as usize % 2]);
-        Packet::data(draw / 2, draw, bytes).with_stage(stage).with_options(options).with_head(head)
+        Packet::data(draw / 2 >> (draw % 8), draw, bytes).with_stage(stage).with_options(options).with_head(head)
     }
 
     /// What tells packets apart.
@@ -238,7 +282,7 @@ mod tests {
         fn packets_come_out_as_they_went_in(
             ops in prop::collection::vec((any::<u32>(), 0u64..1 << 40, 0usize..4, 0usize..3), 1..400)
         ) {
-            let (mut forms, mut line, mut model) = (Forms::default(), PackedLine::default(), VecDeque::new());
+            let (mut forms, mut line, mut model) = (Forms::default(), PackedPackets::default(), VecDeque::new());
             for (draw, after, scale, removed) in ops {
                 let (packet, now) = (packet(draw), model.front().map_or(Time::ZERO, |&(at, _)| at));
                 let at = Time(now.0 + after % [1, 1 << 20, 1 << 29, u64::MAX][scale]);
@@ -253,6 +297,8 @@ mod tests {
                     }
                     prop_assert_eq!(line.len(), model.len());
                 }
+                let all: Vec<_> = line.iter(&forms).map(|(at, packet)| (at, parts(&packet))).collect();
+                prop_assert_eq!(all, model.iter().map(|(at, packet)| (*at, parts(packet))).collect::<Vec<_>>());
             }
             prop_assert!(line.wide.len() + line.options.len() <= 2 * line.len());
         }
@@ -260,7 +306,7 @@ mod tests {
 
     #[test]
     fn more_forms_than_have_numbers_stay_apart() {
-        let (mut forms, mut line) = (Forms::default(), PackedLine::default());
+        let (mut forms, mut line) = (Forms::default(), PackedPackets::default());
         for round in 0..2 {
             for bytes in 0..3 * u32::from(Forms::NONE) {
                 line.push_back(Time::ZERO, Packet::data(round, 0, bytes), &mut forms);
@@ -276,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_has_16_bytes() {
-        assert_eq!(size_of::<Place>(), 16);
+    fn a_place_has_12_bytes() {
+        assert_eq!(size_of::<Place>(), 12);
     }
 }
