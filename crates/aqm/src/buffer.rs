@@ -4,12 +4,18 @@
 //! It is a ring with holes. Removing a packet from the middle leaves a hole. A draw picks places until it hits a
 //! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
 //! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
+//!
+//! Very many packets none of which is ever drawn are packed instead ([`marqueue_core::packed`]).
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use marqueue_core::{math, ring, Dur, Packet, Rng, Time};
+use marqueue_core::{math, ring, Dur, Forms, PackedPackets, Packet, Rng, Time};
 
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
 type Place = (Time, Packet);
+
+/// So many packets take 128 MiB as they are. Fewer are not worth the time that packed ones cost (docs/performance.md).
+const MOST_PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
 
 /// Counting is faster than this many draws and one more for every so many places (benches/draws).
 const FEW_DRAWS: usize = 20;
@@ -26,23 +32,35 @@ pub struct Drawn {
 /// The packets of a queue in the order of arrival.
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
+    /// The first is never a hole.
     places: VecDeque<Place>,
-    holes: usize,
+    /// The number of packets less that of places: that of packed ones, or less that of holes.
+    excess: isize,
     bytes: u64,
+    /// All packets, if they are packed. There are no places then.
+    packed: Option<Box<Packed>>,
+    /// A packet has been looked at that is not the first: the buffer is not packed any more.
+    needs_places: bool,
+}
+
+/// Packed packets.
+#[derive(Clone, Debug, Default)]
+struct Packed {
+    packets: PackedPackets,
+    forms: Forms,
 }
 
 impl Buffer {
     /// Number of packets.
     #[inline]
     pub fn len(&self) -> u32 {
-        (self.places.len() - self.holes) as u32
+        self.places.len().wrapping_add_signed(self.excess) as u32
     }
 
     /// Is it empty?
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // The first place is never a hole.
-        self.places.is_empty()
+        self.len() == 0
     }
 
     /// Number of bytes.
@@ -55,26 +73,70 @@ impl Buffer {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.bytes());
-        ring::push_back(&mut self.places, (now, packet));
+        // Without room the ring must grow, or all packets are packed.
+        if self.places.len() < self.places.capacity() {
+            ring::push_back(&mut self.places, (now, packet));
+        } else {
+            self.push_growing(now, packet);
+        }
+    }
+
+    #[inline(never)]
+    fn push_growing(&mut self, now: Time, packet: Packet) {
+        if self.packed.is_none() && !self.needs_places && self.places.len() >= MOST_PLAIN {
+            let packed = self.packed.insert(Box::default());
+            // There are no holes, because nothing was drawn.
+            self.excess = self.places.len() as isize;
+            for (arrived, packet) in core::mem::take(&mut self.places) {
+                packed.packets.push_back(arrived, packet, &mut packed.forms);
+            }
+        }
+        match &mut self.packed {
+            Some(packed) => {
+                packed.packets.push_back(now, packet, &mut packed.forms);
+                self.excess += 1;
+            }
+            None => ring::push_back(&mut self.places, (now, packet)),
+        }
     }
 
     /// Removes the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {
-        let (arrived, packet) = self.places.pop_front()?;
+        let Some((arrived, packet)) = self.places.pop_front() else { return self.pop_packed() };
         self.bytes -= u64::from(packet.bytes());
-        if self.holes > 0 {
+        if self.excess < 0 {
             self.remove_leading_holes();
         }
         Some((arrived, packet))
     }
 
+    #[inline(never)]
+    fn pop_packed(&mut self) -> Option<(Time, Packet)> {
+        let packed = self.packed.as_mut()?;
+        let arrived = packed.packets.first_time()?;
+        let (packet, ..) = packed.packets.pop_front(&packed.forms)?;
+        Some(self.left_packed(arrived, packet))
+    }
+
+    /// A packet has left the packed ones.
+    fn left_packed(&mut self, arrived: Time, packet: Packet) -> (Time, Packet) {
+        self.bytes -= u64::from(packet.bytes());
+        self.excess -= 1;
+        self.packed.take_if(|packed| packed.packets.is_empty());
+        (arrived, packet)
+    }
+
     /// Removes the newest packet.
     pub fn pop_last(&mut self) -> Option<(Time, Packet)> {
+        if let Some(packed) = &mut self.packed {
+            let (arrived, packet) = packed.packets.pop_back(&packed.forms)?;
+            return Some(self.left_packed(arrived, packet));
+        }
         loop {
             let (arrived, packet) = self.places.pop_back()?;
             if arrived == Time::NEVER {
-                self.holes -= 1;
+                self.excess += 1;
                 continue;
             }
             self.bytes -= u64::from(packet.bytes());
@@ -85,25 +147,68 @@ impl Buffer {
 
     /// The oldest packet.
     #[inline]
-    pub fn first(&self) -> Option<&Packet> {
-        self.places.front().map(|(_, packet)| packet)
+    pub fn first(&self) -> Option<Packet> {
+        match self.places.front() {
+            Some((_, packet)) => Some(*packet),
+            None => self.first_packed(),
+        }
+    }
+
+    #[inline(never)]
+    fn first_packed(&self) -> Option<Packet> {
+        self.iter_packed().next().map(|(_, packet)| packet)
+    }
+
+    /// The flow of the oldest packet; `None` also if that is not known at once.
+    #[inline]
+    pub fn first_flow(&self) -> Option<u32> {
+        match self.places.front() {
+            Some((_, packet)) => Some(packet.flow()),
+            None => self.packed.as_ref()?.packets.first_flow(),
+        }
     }
 
     /// How long the oldest packet has waited at `now`; zero if there is none.
     #[inline]
     pub fn age(&self, now: Time) -> Dur {
-        self.places.front().map_or(Dur::ZERO, |(arrived, _)| now.since(*arrived))
+        let arrived = match self.places.front() {
+            Some((arrived, _)) => Some(*arrived),
+            None => self.packed.as_ref().and_then(|packed| packed.packets.first_time()),
+        };
+        arrived.map_or(Dur::ZERO, |arrived| now.since(arrived))
     }
 
     /// The packets in the order of arrival, each with its place.
     pub fn iter(&self) -> impl Iterator<Item = Drawn> + '_ {
-        let packets = self.places.iter().enumerate().filter(|(_, (arrived, _))| *arrived != Time::NEVER);
-        packets.map(|(place, &(_, packet))| Drawn { place, packet })
+        // There are packets in one of both.
+        let all = self.places.iter().copied().chain(self.iter_packed()).enumerate();
+        all.filter(|(_, (arrived, _))| *arrived != Time::NEVER).map(|(place, (_, packet))| Drawn { place, packet })
+    }
+
+    fn iter_packed(&self) -> impl Iterator<Item = Place> + '_ {
+        self.packed.iter().flat_map(|packed| packed.packets.iter(&packed.forms))
+    }
+
+    /// From now on each packet has a place.
+    #[inline]
+    fn need_places(&mut self) {
+        self.needs_places = true;
+        if self.packed.is_some() {
+            self.unpack();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn unpack(&mut self) {
+        self.places = self.iter_packed().collect();
+        (self.packed, self.excess) = (None, 0);
     }
 
     /// Draws a packet, each with the same probability; `None` if the buffer is empty.
     #[inline]
-    pub fn draw(&self, rng: &mut Rng) -> Option<Drawn> {
+    pub fn draw(&mut self, rng: &mut Rng) -> Option<Drawn> {
+        self.need_places();
         self.draw_place(rng).map(|place| self.drawn(place))
     }
 
@@ -130,7 +235,8 @@ impl Buffer {
     /// counting the packets of the flow is faster, they are counted instead: the work is at most one visit of each
     /// place.
     #[inline]
-    pub fn draw_match(&self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+    pub fn draw_match(&mut self, rng: &mut Rng, flow: u32, draws: u32) -> Option<Drawn> {
+        self.need_places();
         if draws as usize > FEW_DRAWS + self.places.len() / PLACES_PER_DRAW {
             return self.count_match(rng, flow, draws);
         }
@@ -157,7 +263,8 @@ impl Buffer {
     }
 
     /// [`Buffer::draw_match`] with probabilities in proportion to size. No packet is larger than `largest` bytes.
-    pub fn draw_match_by_size(&self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
+    pub fn draw_match_by_size(&mut self, rng: &mut Rng, largest: u32, flow: u32, draws: u32) -> Option<Drawn> {
+        self.need_places();
         // Small packets reject many picks; at most as many picks as visits of each place.
         let mut picks = FEW_DRAWS + self.places.len();
         let mut left = draws;
@@ -197,11 +304,12 @@ impl Buffer {
     /// Removes a packet that was drawn. The buffer must not have changed since.
     #[inline(never)]
     pub fn take(&mut self, drawn: Drawn) -> Packet {
+        self.need_places();
         let place = &mut self.places[drawn.place];
         assert!(place.0 != Time::NEVER, "a packet is taken once");
         place.0 = Time::NEVER;
         self.bytes -= u64::from(drawn.packet.bytes());
-        self.holes += 1;
+        self.excess -= 1;
         self.remove_leading_holes();
         drawn.packet
     }
@@ -211,15 +319,21 @@ impl Buffer {
     fn remove_leading_holes(&mut self) {
         while self.places.front().is_some_and(|place| place.0 == Time::NEVER) {
             self.places.pop_front();
-            self.holes -= 1;
+            self.excess += 1;
         }
         self.close_holes();
     }
 
+    /// Number of holes.
+    #[inline]
+    fn holes(&self) -> usize {
+        (-self.excess).max(0) as usize
+    }
+
     fn close_holes(&mut self) {
-        if 2 * self.holes > self.places.len() {
+        if 2 * self.holes() > self.places.len() {
             self.places.retain(|place| place.0 != Time::NEVER);
-            self.holes = 0;
+            self.excess = 0;
         }
     }
 }
@@ -227,7 +341,7 @@ impl Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::{prop_assert, prop_assert_eq, prop_oneof, proptest, Just, Strategy};
+    use proptest::prelude::{any, prop_assert, prop_assert_eq, prop_oneof, proptest, Just, Strategy};
 
     fn buffer(n: u32) -> Buffer {
         let mut buffer = Buffer::default();
@@ -236,7 +350,7 @@ mod tests {
     }
 
     /// Counts of `n` draws by sequence number.
-    fn tally(buffer: &Buffer, rng: &mut Rng, n: u32, sequence_numbers: usize) -> Vec<u32> {
+    fn tally(buffer: &mut Buffer, rng: &mut Rng, n: u32, sequence_numbers: usize) -> Vec<u32> {
         let mut counts = vec![0; sequence_numbers];
         for _ in 0..n {
             counts[buffer.draw(rng).unwrap().packet.seq() as usize] += 1;
@@ -247,36 +361,36 @@ mod tests {
     /// The 0.1% points of the chi-square distribution.
     const CHI_SQUARE: [(usize, f64); 3] = [(9, 27.88), (20, 45.31), (39, 72.05)];
 
-    fn assert_uniform(buffer: &Buffer, rng: &mut Rng, waiting: usize) {
+    fn assert_uniform(buffer: &mut Buffer, rng: &mut Rng, waiting: usize) {
         let draws = 2_000 * waiting as u32;
         let counts = tally(buffer, rng, draws, 200);
         let drawn: Vec<f64> = counts.into_iter().filter(|&c| c > 0).map(f64::from).collect();
         assert_eq!(drawn.len(), waiting, "only and all waiting packets");
         let chi: f64 = drawn.iter().map(|c| (c - 2e3).powi(2) / 2e3).sum();
         let (_, bound) = CHI_SQUARE.iter().find(|(degrees, _)| *degrees == waiting - 1).unwrap();
-        assert!(chi < *bound, "{chi} with {waiting} packets and {} holes", buffer.holes);
+        assert!(chi < *bound, "{chi} with {waiting} packets and {} holes", buffer.holes());
     }
 
     #[test]
     fn every_waiting_packet_is_drawn_equally_often() {
         let (mut buffer, mut rng) = (buffer(40), Rng::named(1, "draw"));
-        assert_uniform(&buffer, &mut rng, 40);
+        assert_uniform(&mut buffer, &mut rng, 40);
         // Holes everywhere, as many as there may be.
         while buffer.len() > 21 {
             let drawn = buffer.draw(&mut rng).unwrap();
             buffer.take(drawn);
         }
-        assert!(buffer.holes > 10);
-        assert_uniform(&buffer, &mut rng, 21);
+        assert!(buffer.holes() > 10);
+        assert_uniform(&mut buffer, &mut rng, 21);
         // And after some have left at the head and the tail, so that the ring has moved on.
         (0..7).for_each(|_| assert!(buffer.pop().is_some() && buffer.pop_last().is_some()));
         (0..3).for_each(|i| buffer.push(Time(0), Packet::data(0, 100 + i, 100)));
-        assert_uniform(&buffer, &mut rng, 10);
+        assert_uniform(&mut buffer, &mut rng, 10);
     }
 
     #[test]
     fn a_draw_by_size_hits_bytes_equally_often() {
-        let (buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
+        let (mut buffer, mut rng) = (buffer(40), Rng::named(3, "draw"));
         let mut counts = [0u32; 40];
         for _ in 0..80_000 {
             counts[buffer.draw_match_by_size(&mut rng, 150, 0, 1).unwrap().packet.seq() as usize] += 1;
@@ -299,7 +413,7 @@ mod tests {
                 buffer.take(drawn);
             }
         }
-        assert_eq!(buffer.holes, 38);
+        assert_eq!(buffer.holes(), 38);
         let (n, mut counts) = (40_000, [0u32; 10]);
         for _ in 0..n {
             if let Some(drawn) = buffer.count_match(&mut rng, 0, 7) {
@@ -360,8 +474,58 @@ mod tests {
                 prop_assert_eq!(buffer.is_empty(), model.is_empty());
                 prop_assert_eq!(buffer.first().map(|p| p.seq()), model.first().map(|&(_, seq)| seq));
                 prop_assert_eq!(buffer.bytes(), model.iter().map(|&(_, seq)| u64::from(100 + seq)).sum::<u64>());
-                prop_assert!(2 * buffer.holes <= buffer.places.len());
+                prop_assert!(2 * buffer.holes() <= buffer.places.len());
             }
+        }
+
+        #[test]
+        fn very_many_packets_behave_like_a_list(
+            ops in proptest::collection::vec(op(), 1..200), before in 0u32..40, draws in any::<bool>()
+        ) {
+            // A ring that must not grow is not packed: it has room for an eighth more.
+            let most = MOST_PLAIN + MOST_PLAIN / 8;
+            let start = most as u32 + 20 - before;
+            let (mut buffer, mut rng) = (buffer(start), Rng::named(5, "draw"));
+            let mut model: VecDeque<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();
+            let entry = |(arrived, packet): (Time, Packet)| (arrived, packet.seq());
+            let (mut seq, mut bytes) = (start, buffer.bytes());
+            for op in ops {
+                match op {
+                    Op::Push => {
+                        buffer.push(Time(u64::from(seq)), Packet::data(0, seq, 100 + seq));
+                        model.push_back((Time(u64::from(seq)), seq));
+                        bytes += u64::from(100 + seq);
+                        seq += 1;
+                        prop_assert!(buffer.needs_places || buffer.packed.is_some() || model.len() <= most);
+                    }
+                    Op::Pop | Op::PopLast => {
+                        let (found, expected) = match op {
+                            Op::Pop => (buffer.pop(), model.pop_front()),
+                            _ => (buffer.pop_last(), model.pop_back()),
+                        };
+                        bytes -= u64::from(100 + expected.unwrap().1);
+                        prop_assert_eq!(found.map(entry), expected);
+                    }
+                    Op::Take if draws => {
+                        let drawn = buffer.iter().nth(7).unwrap();
+                        prop_assert_eq!(drawn.packet.seq(), model[7].1);
+                        prop_assert!(buffer.draw(&mut rng).is_some());
+                        bytes -= u64::from(buffer.take(drawn).bytes());
+                        model.remove(7);
+                    }
+                    Op::Take => {}
+                }
+                prop_assert_eq!(buffer.len() as usize, model.len());
+                prop_assert_eq!(buffer.bytes(), bytes);
+                prop_assert_eq!(buffer.first().map(|p| p.seq()), model.front().map(|&(_, seq)| seq));
+                let (now, arrived) = (Time(1 << 20), model[0].0);
+                prop_assert_eq!(buffer.age(now), now - arrived);
+            }
+            prop_assert!(buffer.iter().map(|drawn| drawn.packet.seq()).eq(model.iter().map(|&(_, seq)| seq)));
+            while let Some(found) = buffer.pop() {
+                prop_assert_eq!(Some(entry(found)), model.pop_front());
+            }
+            prop_assert!(buffer.is_empty() && model.is_empty() && buffer.bytes() == 0);
         }
     }
 }

@@ -213,17 +213,17 @@ fn choke_makes_the_draws_that_it_is_told_to() {
 }
 
 /// An implementation of several draws: the place of the first match.
-type Way<'a> = &'a dyn Fn(&mut Rng, u32) -> Option<usize>;
+type Way<'a> = &'a mut dyn FnMut(&mut Rng, u32) -> Option<usize>;
 
 #[test]
 fn single_draws_and_counting_have_the_same_outcome() {
-    let buffer = waiting();
+    let mut buffer = waiting();
     let places = places(waiting());
     // The queue makes few draws one by one, and counts instead of making many.
-    let queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq() as usize);
-    let serial = |rng: &mut Rng, m| rivals::serial(&places, rng, 0, m);
-    let gathered = |rng: &mut Rng, m| rivals::gathered(&places, rng, 0, m);
-    let ways: [(&str, Way<'_>); 3] = [("queue", &queue), ("serial", &serial), ("gathered", &gathered)];
+    let mut queue = |rng: &mut Rng, m| buffer.draw_match(rng, 0, m).map(|drawn| drawn.packet.seq() as usize);
+    let mut serial = |rng: &mut Rng, m| rivals::serial(&places, rng, 0, m);
+    let mut gathered = |rng: &mut Rng, m| rivals::gathered(&places, rng, 0, m);
+    let ways: [(&str, Way<'_>); 3] = [("queue", &mut queue), ("serial", &mut serial), ("gathered", &mut gathered)];
     for (name, draw) in ways {
         for m in [1, 2, 5, 16, 17, 30] {
             let mut rng = Rng::named(u64::from(m), name);
@@ -243,7 +243,7 @@ fn many_draws_by_size_hit_a_flow_of_few_bytes_as_often_as_single_ones() {
         10 | 15 => 30,
         _ => 300,
     };
-    let full = queue(WAITING, |seq| Packet::data(if seq % 5 == 0 { 0 } else { seq }, seq, size(seq)));
+    let mut full = queue(WAITING, |seq| Packet::data(if seq % 5 == 0 { 0 } else { seq }, seq, size(seq)));
     for m in [3, 100, 300] {
         let mut rng = Rng::named(u64::from(m), "by size");
         let mut pairs = [0; WAITING as usize];

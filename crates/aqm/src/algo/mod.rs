@@ -227,8 +227,8 @@ impl Qdisc for Discipline {
         each!(self, q => q.dequeue(now))
     }
     #[inline]
-    fn first(&self) -> Option<&Packet> {
-        each!(self, q => q.first())
+    fn next_flow(&self) -> Option<u32> {
+        each!(self, q => q.next_flow())
     }
     #[inline]
     fn next_timer(&self) -> Time {
