@@ -3,6 +3,7 @@
 use crate::flow::Flow;
 use crate::flow_rows::MOST;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
+use crate::queue_times::QueueTimes;
 use crate::traffic::{expected_arrivals, slots_for};
 use marqueue_aqm::Limit;
 use marqueue_core::{Packet, Time};
@@ -88,5 +89,5 @@ fn of_link(link: &LinkPlan, rate: f64, windows: f64) -> f64 {
     };
     // A buffer that never fills is not allocated either: of it, what passes in a second.
     let waiting = waiting.min(link.rate.0 as f64 / 8.0 / mean_packet);
-    (in_flight + waiting) * PER_PACKET + waiting * 8.0 * windows
+    (in_flight + waiting) * PER_PACKET + QueueTimes::bytes(waiting as u32) as f64 * windows
 }

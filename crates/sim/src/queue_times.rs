@@ -53,6 +53,11 @@ impl QueueTimes {
         self.ns.get(bin(len)).copied().unwrap_or(0)
     }
 
+    /// Bytes for a queue that is never longer than `longest`.
+    pub fn bytes(longest: u32) -> usize {
+        (bin(longest) + 1) * size_of::<u64>()
+    }
+
     /// The time of all lengths, ns.
     pub fn total(&self) -> u64 {
         self.ns.iter().sum()
@@ -85,7 +90,7 @@ mod tests {
             assert!(len >= 1 << EXACT_BITS || next == len as usize && middle(next) == len);
             previous = next;
         }
-        assert!(bin(100_000_000) * size_of::<u64>() < 3_700_000);
+        assert!(QueueTimes::bytes(100_000_000) < 3_700_000);
     }
 
     proptest! {
