@@ -14,9 +14,6 @@ use marqueue_core::{math, ring, Dur, Forms, PackedPackets, Packet, Rng, Time};
 /// A place: a packet with the time at which it arrived, or a hole (`Time::NEVER`).
 type Place = (Time, Packet);
 
-/// So many packets take 128 MiB as they are. Fewer are not worth the time that packed ones cost (docs/performance.md).
-const MOST_PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
-
 /// Counting is faster than this many draws and one more for every so many places (benches/draws).
 const FEW_DRAWS: usize = 20;
 const PLACES_PER_DRAW: usize = 16;
@@ -51,6 +48,10 @@ struct Packed {
 }
 
 impl Buffer {
+    /// So many packets take 128 MiB as they are. Fewer are not worth the time that packed ones cost
+    /// (docs/performance.md).
+    pub const MOST_PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
+
     /// Number of packets.
     #[inline]
     pub fn len(&self) -> u32 {
@@ -83,7 +84,7 @@ impl Buffer {
 
     #[inline(never)]
     fn push_growing(&mut self, now: Time, packet: Packet) {
-        if self.packed.is_none() && !self.needs_places && self.places.len() >= MOST_PLAIN {
+        if self.packed.is_none() && !self.needs_places && self.places.len() >= Buffer::MOST_PLAIN {
             let packed = self.packed.insert(Box::default());
             // There are no holes, because nothing was drawn.
             self.excess = self.places.len() as isize;
@@ -483,7 +484,7 @@ mod tests {
             ops in proptest::collection::vec(op(), 1..200), before in 0u32..40, draws in any::<bool>()
         ) {
             // A ring that must not grow is not packed: it has room for an eighth more.
-            let most = MOST_PLAIN + MOST_PLAIN / 8;
+            let most = Buffer::MOST_PLAIN + Buffer::MOST_PLAIN / 8;
             let start = most as u32 + 20 - before;
             let (mut buffer, mut rng) = (buffer(start), Rng::named(5, "draw"));
             let mut model: VecDeque<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();

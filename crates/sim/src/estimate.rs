@@ -2,29 +2,45 @@
 
 use crate::flow::Flow;
 use crate::flow_rows::MOST;
-use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind};
+use crate::line::Line;
+use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan};
 use crate::queue_times::QueueTimes;
 use crate::traffic::{expected_arrivals, slots_for};
-use marqueue_aqm::Limit;
+use marqueue_aqm::{Buffer, Limit};
+use marqueue_cc::config::LossDetection;
+use marqueue_cc::Config;
 use marqueue_core::{Packet, Time};
 
-/// What a flow takes beside its [`Flow`]: its row, and what its ends allocate in a typical run.
-const PER_FLOW: f64 = 512.0;
+// What a flow and a packet take was measured with heaptrack, for 10^4 to 10^7 flows of the presets rfc and linux
+// (docs/performance.md, "Cost predicted").
+
+/// What a flow takes beside its [`Flow`] and its row: timers, with the room that busy times leave, and what its ends
+/// allocate in a typical run.
+const PER_FLOW: f64 = 180.0;
+/// What a flow with RACK (RFC 8985) takes besides: estimates of delivery, and more timers.
+const PER_RACK_FLOW: f64 = 700.0;
+/// What RACK remembers of a segment that is outstanding, in a buffer that doubles.
+const PER_RACK_SEGMENT: f64 = 96.0;
 /// A row of a flow that has ended, without its measuring windows.
 const PER_ROW: f64 = 64.0;
-/// A packet that waits or travels: itself, with time and the unused part of a buffer that doubles.
-const PER_PACKET: f64 = 2.0 * (std::mem::size_of::<Packet>() + 16) as f64;
+/// With the unused part of a ring that grows by an eighth, on average.
+const RING: f64 = 17.0 / 16.0;
+/// A packet that waits or travels, as it is, and packed.
+const PER_PACKET: f64 = RING * size_of::<(Time, Packet)>() as f64;
+const PER_PACKED: f64 = RING * 12.0;
+/// In slow start twice as many packets travel as a link carries in its delay.
+const OVERSHOOT: f64 = 2.0;
 /// A sample of one link, without its probes.
 const PER_SAMPLE: f64 = 40.0;
 /// What any run takes.
-const BASE: f64 = 2e6;
+const BASE: f64 = 4e6;
 
 /// An estimate of the largest memory that a run of `plan` takes, bytes. Do rows of flows leave it
 /// ([`crate::FlowSink`])?
 pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
     let rows = 8.0 * windows + PER_ROW;
-    let slots = slots_for(plan) * std::mem::size_of::<Flow>() as f64;
+    let slots = slots_for(plan) * size_of::<Flow>() as f64;
     let flows = plan.initial_flows() as f64 * (PER_FLOW + rows);
     // Columns double when they grow.
     let arrived = 2.0 * arriving(plan);
@@ -32,8 +48,32 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
     let carried = carried(plan);
-    let links: f64 = plan.links.iter().zip(carried).map(|(link, rate)| of_link(link, rate, windows)).sum();
-    BASE + slots + flows + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+    let packets: Vec<_> = plan.links.iter().zip(carried).map(|(link, rate)| packets_of(link, rate)).collect();
+    let links: f64 = packets.iter().map(|packets| packets.bytes(windows)).sum();
+    let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
+    let rack = of_rack(plan, outstanding);
+    BASE + slots + flows + rack + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+}
+
+/// What the flows with RACK take for it, if so many packets are outstanding in all: of them, and at least the initial
+/// window of each.
+fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
+    let of_group = |traffic: &TrafficPlan| {
+        let TrafficKind::Tcp { transport, count, .. } = &traffic.kind else { return (0.0, 0.0) };
+        let transport = &plan.transports[*transport];
+        match Config::with_preset(&transport.preset, &transport.params) {
+            Ok(config) if config.loss_detection == LossDetection::Rack => {
+                (f64::from(*count), f64::from(*count) * config.initial_window)
+            }
+            _ => (0.0, 0.0),
+        }
+    };
+    let (flows, initial) = plan.traffic.iter().map(of_group).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+    if flows == 0.0 {
+        return 0.0;
+    }
+    let share = flows / plan.initial_flows() as f64;
+    flows * PER_RACK_FLOW + initial.max(share * outstanding) * PER_RACK_SEGMENT
 }
 
 /// The mean number of flows of a run of `plan`, and how many of their rows its result has in memory if rows leave it.
@@ -77,17 +117,33 @@ fn carried(plan: &Plan) -> Vec<f64> {
     plan.links.iter().zip(carried).map(|(link, of_routes)| of_routes.min(link.rate.0 as f64)).collect()
 }
 
-/// The packets that wait and travel, and the histogram of the queue's lengths in each measuring window. The link carries
-/// `rate` bit/s at most.
-fn of_link(link: &LinkPlan, rate: f64, windows: f64) -> f64 {
+/// How many packets there are of a link at most.
+struct Packets {
+    travelling: f64,
+    waiting: f64,
+}
+
+/// The packets of a link, which carries `rate` bit/s at most.
+fn packets_of(link: &LinkPlan, rate: f64) -> Packets {
     let mean_packet = link.queue.as_ref().map_or(1000.0, |q| q.mean_packet.0 as f64);
-    let in_flight = rate * link.delay.secs() / 8.0 / mean_packet;
     let waiting = match link.queue.as_ref().map(|q| q.limit) {
         Some(Limit::Packets(n)) => f64::from(n),
         Some(Limit::Bytes(bytes)) => bytes as f64 / mean_packet,
         None => 0.0,
     };
-    // A buffer that never fills is not allocated either: of it, what passes in a second.
-    let waiting = waiting.min(link.rate.0 as f64 / 8.0 / mean_packet);
-    (in_flight + waiting) * PER_PACKET + QueueTimes::bytes(waiting as u32) as f64 * windows
+    Packets {
+        travelling: OVERSHOOT * rate * link.delay.secs() / 8.0 / mean_packet,
+        // A buffer that never fills is not allocated either: of it, what passes in a second.
+        waiting: waiting.min(link.rate.0 as f64 / 8.0 / mean_packet),
+    }
+}
+
+impl Packets {
+    /// What they take, with the times of the queue's lengths in each measuring window.
+    fn bytes(&self, windows: f64) -> f64 {
+        let each = |packets: f64, plain: usize| if packets > plain as f64 { PER_PACKED } else { PER_PACKET };
+        self.travelling * each(self.travelling, Line::MOST)
+            + self.waiting * each(self.waiting, Buffer::MOST_PLAIN)
+            + QueueTimes::bytes(self.waiting as u32) as f64 * windows
+    }
 }

@@ -20,7 +20,7 @@ impl Default for Line {
 
 impl Line {
     /// So many packets take 256 KiB. Fewer are not worth the 4 % more instructions that packed ones cost a run.
-    const MOST: usize = 1 << 13;
+    pub const MOST: usize = 1 << 13;
 
     /// Number of packets.
     pub fn len(&self) -> usize {
