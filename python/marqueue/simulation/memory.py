@@ -75,28 +75,37 @@ def flow_bytes(plan: str, replications: int) -> float:
 def added_bytes(plan: str, threads: int, replications: int) -> float:
     """What a run adds to the memory of this process at most while as many threads run a plan and
     its result is made, bytes; of the result without samples of links."""
-    runs = threads * _core.estimated_bytes(plan, rows_leave=True)
-    return LIBRARIES + runs + flow_bytes(plan, replications)
+    of_one = _core.estimated_bytes(plan, rows_leave=True)
+    return LIBRARIES + _largest(plan, of_one, threads, replications)
+
+
+def _largest(plan: str, of_one: float, threads: int, replications: int) -> float:
+    """The memory of threads that run a plan, each of which takes ``of_one`` bytes, and of the flows
+    of the replications before, or that of all flows when the runs have ended; bytes."""
+    running = threads * of_one + flow_bytes(plan, max(replications - threads, 0))
+    return max(running, flow_bytes(plan, replications))
 
 
 def refuse_beyond_memory(plan: str, threads: int, replications: int) -> None:
     """Raises RunError, with what would fit, if as many threads that run a plan, and the flows of
     its result, take more memory than there is."""
     of_one = _core.estimated_bytes(plan, rows_leave=True)
-    flows = flow_bytes(plan, replications)
     free = free_bytes() - LIBRARIES
-    needed = threads * of_one + flows
-    if needed <= free:
+
+    def needed(threads: int) -> float:
+        return _largest(plan, of_one, threads, replications)
+
+    if needed(threads) <= free:
         return
     beside = "" if threads == 1 else f" in {threads} threads"
     message = (
-        f"the run takes about {needed / GB:.3g} GB of memory{beside}, and "
+        f"the run takes about {needed(threads) / GB:.3g} GB of memory{beside}, and "
         f"{free / GB:.3g} GB are free"
     )
-    fit = int((free - flows) // of_one)
-    if fit >= 1:
+    fit = max((fewer for fewer in range(1, threads) if needed(fewer) <= free), default=0)
+    if fit:
         raise RunError(f"{message}; with --jobs {fit} it fits")
-    raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one + flows, free)}")
+    raise RunError(f"{message}; {_what_fits(json.loads(plan), needed(1), free)}")
 
 
 def _what_fits(plan: dict[str, Any], of_one: float, free: float) -> str:
