@@ -117,7 +117,7 @@ def floor(flows: int, classes: int, packets: int) -> Floor:
 
 
 def is_whole(plan: Mapping[str, Any]) -> bool:
-    """Whether ``once`` has all that takes part: Linux kernels and the QUIC library are not in it."""
+    """Whether ``once`` can run it: it has neither Linux kernels nor the QUIC library."""
     kernels = any("stack" in each for each in plan["transports"])
     return not kernels and not any("quic" in each["kind"] for each in plan["traffic"])
 

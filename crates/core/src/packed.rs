@@ -274,7 +274,7 @@ mod tests {
         let stage = if draw.is_multiple_of(7) { draw } else { draw % 4 };
         let options = if draw.is_multiple_of(3) { draw } else { Packet::NO_OPTIONS };
         let head = Head::default().with_ecn([Ecn::Ect0, Ecn::Ce][draw as usize % 2]);
-        Packet::data(draw / 2 >> (draw % 8), draw, bytes).with_stage(stage).with_options(options).with_head(head)
+        Packet::data((draw / 2) >> (draw % 8), draw, bytes).with_stage(stage).with_options(options).with_head(head)
     }
 
     /// What tells packets apart.

@@ -24,7 +24,7 @@ fn bin(len: u32) -> usize {
 fn middle(bin: usize) -> u32 {
     let dropped = (bin >> (EXACT_BITS - 1)).saturating_sub(1) as u32;
     let lowest = (bin - ((dropped as usize) << (EXACT_BITS - 1))) as u32;
-    lowest << dropped | ((1 << dropped) - 1) / 2
+    (lowest << dropped) + ((1 << dropped) - 1) / 2
 }
 
 impl QueueTimes {
