@@ -60,6 +60,21 @@ class Network:
     scenario: Callable[[], Scenario]
 
 
+def thousand_links(ecn: bool) -> Scenario:
+    """1000 links with long flows, whose connections have ECN or not."""
+    return random_network(
+        250, 500, long_flows(3000), pairs=200, seconds=10, warmup=4, rates=(40, 80, 160), ecn=ecn
+    )
+
+
+def mixed_flows(ecn: bool) -> Scenario:
+    """400 links with long and short flows, whose connections have ECN or not."""
+    flows = long_flows(400) + short_flows(2000)
+    return random_network(
+        100, 200, flows, pairs=150, seconds=10, warmup=4, rates=(40, 80, 160), ecn=ecn
+    )
+
+
 NETWORKS = (
     Network(
         "backbone, short flows",
@@ -81,47 +96,19 @@ NETWORKS = (
     ),
     Network(
         "400 links, long and short flows",
-        lambda: random_network(
-            100,
-            200,
-            long_flows(400) + short_flows(2000),
-            pairs=150,
-            seconds=10,
-            warmup=4,
-            rates=(40, 80, 160),
-        ),
+        lambda: mixed_flows(ecn=False),
     ),
     Network(
         "1000 links, long flows",
-        lambda: random_network(
-            250, 500, long_flows(3000), pairs=200, seconds=10, warmup=4, rates=(40, 80, 160)
-        ),
+        lambda: thousand_links(ecn=False),
     ),
     Network(
         "1000 links, long flows with ECN",
-        lambda: random_network(
-            250,
-            500,
-            long_flows(3000),
-            pairs=200,
-            seconds=10,
-            warmup=4,
-            rates=(40, 80, 160),
-            ecn=True,
-        ),
+        lambda: thousand_links(ecn=True),
     ),
     Network(
         "400 links, long and short flows with ECN",
-        lambda: random_network(
-            100,
-            200,
-            long_flows(400) + short_flows(2000),
-            pairs=150,
-            seconds=10,
-            warmup=4,
-            rates=(40, 80, 160),
-            ecn=True,
-        ),
+        lambda: mixed_flows(ecn=True),
     ),
     Network(
         "1000 links, overloaded",

@@ -177,7 +177,8 @@ def qdiscs_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table | None:
 
 
 def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
-    """Seconds with ``queue`` packets in the queue, by replication, link and window."""
+    """Seconds with ``queue`` packets in the queue, by replication, link and window; long queues in
+    bins (:class:`marqueue.results.window.Window`)."""
     rows = _windows(plan, raws)
     held = [np.flatnonzero(window["queue_s"]) for *_, window in rows]
     out = Columns()

@@ -44,7 +44,8 @@ class Window:
     jitter_sum: float
     drops: dict[str, int]
     marks: dict[str, int]
-    #: ``queue[q]``: seconds with ``q`` packets in the queue.
+    #: ``queue[q]``: seconds with ``q`` packets in the queue. From 65,536 on, lengths are in bins
+    #: whose width is at most a 32,768th of them, and the time of a bin is at its middle.
     queue: Floats
     delays: Delays
     #: Work done for each group of traffic; empty in a scenario without a CPU.

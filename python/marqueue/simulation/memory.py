@@ -62,16 +62,6 @@ def _of_process() -> float:
     return float(limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
-def flow_bytes(plan: str, replications: int) -> float:
-    """The memory of the flows of a result, while its figures are made and its files written,
-    bytes."""
-    flows, kept = _core.estimated_flows(plan)
-    if replications * flows <= MANY:
-        return replications * flows * OF_FLOW
-    windows = len(json.loads(plan)["boundaries"]) + 1
-    return PARTS + replications * kept * (OF_ROW + 8 * windows)
-
-
 def added_bytes(plan: str, threads: int, replications: int) -> float:
     """What a run adds to the memory of this process at most while as many threads run a plan and
     its result is made, bytes; of the result without samples of links."""
@@ -82,8 +72,14 @@ def added_bytes(plan: str, threads: int, replications: int) -> float:
 def _largest(plan: str, of_one: float, threads: int, replications: int) -> float:
     """The memory of threads that run a plan, each of which takes ``of_one`` bytes, and of the flows
     of the replications before, or that of all flows when the runs have ended; bytes."""
-    running = threads * of_one + flow_bytes(plan, max(replications - threads, 0))
-    return max(running, flow_bytes(plan, replications))
+    flows, kept = _core.estimated_flows(plan)
+    if replications * flows <= MANY:
+        parts, of_flows = 0.0, flows * OF_FLOW
+    else:
+        windows = len(json.loads(plan)["boundaries"]) + 1
+        parts, of_flows = PARTS, kept * (OF_ROW + 8 * windows)
+    running = threads * of_one + max(replications - threads, 0) * of_flows
+    return parts + max(running, replications * of_flows)
 
 
 def refuse_beyond_memory(plan: str, threads: int, replications: int) -> None:
