@@ -16,7 +16,10 @@ const EXACT_BITS: u32 = 16;
 /// The bin of a length.
 #[inline]
 fn bin(len: u32) -> usize {
-    let dropped = (u32::BITS - EXACT_BITS).saturating_sub(len.leading_zeros());
+    if len < 1 << EXACT_BITS {
+        return len as usize;
+    }
+    let dropped = u32::BITS - EXACT_BITS - len.leading_zeros();
     ((dropped as usize) << (EXACT_BITS - 1)) + (len >> dropped) as usize
 }
 
@@ -31,6 +34,14 @@ impl QueueTimes {
     /// The queue had `len` packets for another `ns`.
     #[inline]
     pub fn add(&mut self, len: u32, ns: u64) {
+        match self.ns.get_mut(len as usize) {
+            Some(time) if len < 1 << EXACT_BITS => *time += ns,
+            _ => self.add_longer(len, ns),
+        }
+    }
+
+    #[inline(never)]
+    fn add_longer(&mut self, len: u32, ns: u64) {
         let bin = bin(len);
         if bin >= self.ns.len() {
             self.ns.resize(bin + 1, 0);
