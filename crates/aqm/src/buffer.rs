@@ -5,7 +5,7 @@
 //! packet, so that every packet is equally likely. There are never more holes than packets, so a draw needs at most two
 //! picks on average. Holes are closed once they are the majority, at an amortised cost of two moves a removal.
 //!
-//! Very many packets none of which is ever drawn are packed instead ([`marqueue_core::packed`]).
+//! Of very many packets none of which is ever drawn, all but the oldest are packed ([`marqueue_core::packed`]).
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -34,9 +34,9 @@ pub struct Buffer {
     /// The number of packets less that of places: that of packed ones, or less that of holes.
     excess: isize,
     bytes: u64,
-    /// All packets, if they are packed. There are no places then.
+    /// Packets behind those of the places, of which there is one at least, while there are packed ones.
     packed: Option<Box<Packed>>,
-    /// A packet has been looked at that is not the first: the buffer is not packed any more.
+    /// Packets are drawn: they are not packed any more.
     needs_places: bool,
 }
 
@@ -51,6 +51,8 @@ impl Buffer {
     /// So many packets take 128 MiB as they are. Fewer are not worth the time that packed ones cost
     /// (docs/performance.md).
     pub const MOST_PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
+    /// Packed packets that become places at a time.
+    const UNPACKED: usize = 64;
 
     /// Number of packets.
     #[inline]
@@ -74,65 +76,72 @@ impl Buffer {
     #[inline]
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.bytes());
-        // Without room the ring must grow, or all packets are packed.
-        if self.places.len() < self.places.capacity() {
-            ring::push_back(&mut self.places, (now, packet));
-        } else {
-            self.push_growing(now, packet);
+        if self.excess > 0 || self.places.len() >= Buffer::MOST_PLAIN {
+            return self.push_packed(now, packet);
         }
+        ring::push_back(&mut self.places, (now, packet));
     }
 
     #[inline(never)]
-    fn push_growing(&mut self, now: Time, packet: Packet) {
-        if self.packed.is_none() && !self.needs_places && self.places.len() >= Buffer::MOST_PLAIN {
-            let packed = self.packed.insert(Box::default());
+    fn push_packed(&mut self, now: Time, packet: Packet) {
+        if self.needs_places {
+            return ring::push_back(&mut self.places, (now, packet));
+        }
+        let packed = self.packed.get_or_insert_with(Box::default);
+        if self.excess == 0 {
             // There are no holes, because nothing was drawn.
-            self.excess = self.places.len() as isize;
-            for (arrived, packet) in core::mem::take(&mut self.places) {
+            let behind = self.places.split_off(Buffer::UNPACKED);
+            self.excess = behind.len() as isize;
+            for (arrived, packet) in behind {
                 packed.packets.push_back(arrived, packet, &mut packed.forms);
             }
+            self.places.shrink_to_fit();
         }
-        match &mut self.packed {
-            Some(packed) => {
-                packed.packets.push_back(now, packet, &mut packed.forms);
-                self.excess += 1;
-            }
-            None => ring::push_back(&mut self.places, (now, packet)),
-        }
+        packed.packets.push_back(now, packet, &mut packed.forms);
+        self.excess += 1;
     }
 
     /// Removes the oldest packet.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, Packet)> {
-        let Some((arrived, packet)) = self.places.pop_front() else { return self.pop_packed() };
+        let (arrived, packet) = self.places.pop_front()?;
         self.bytes -= u64::from(packet.bytes());
-        if self.excess < 0 {
-            self.remove_leading_holes();
+        if self.excess != 0 {
+            self.look_at_first();
         }
         Some((arrived, packet))
     }
 
+    /// After a packet has left that may have been the first: lets a packet be the first, if there is any.
     #[inline(never)]
-    fn pop_packed(&mut self) -> Option<(Time, Packet)> {
-        let packed = self.packed.as_mut()?;
-        let arrived = packed.packets.first_time()?;
-        let (packet, ..) = packed.packets.pop_front(&packed.forms)?;
-        Some(self.left_packed(arrived, packet))
+    fn look_at_first(&mut self) {
+        if self.excess < 0 {
+            self.remove_leading_holes();
+        } else if self.places.is_empty() {
+            self.unpack(Buffer::UNPACKED);
+        }
     }
 
-    /// A packet has left the packed ones.
-    fn left_packed(&mut self, arrived: Time, packet: Packet) -> (Time, Packet) {
-        self.bytes -= u64::from(packet.bytes());
-        self.excess -= 1;
+    /// Makes places of up to so many packed packets.
+    fn unpack(&mut self, most: usize) {
+        let Some(packed) = &mut self.packed else { return };
+        for _ in 0..most {
+            let Some(arrived) = packed.packets.first_time() else { break };
+            let Some((packet, ..)) = packed.packets.pop_front(&packed.forms) else { break };
+            self.places.push_back((arrived, packet));
+            self.excess -= 1;
+        }
         self.packed.take_if(|packed| packed.packets.is_empty());
-        (arrived, packet)
     }
 
     /// Removes the newest packet.
     pub fn pop_last(&mut self) -> Option<(Time, Packet)> {
         if let Some(packed) = &mut self.packed {
             let (arrived, packet) = packed.packets.pop_back(&packed.forms)?;
-            return Some(self.left_packed(arrived, packet));
+            self.bytes -= u64::from(packet.bytes());
+            self.excess -= 1;
+            self.packed.take_if(|packed| packed.packets.is_empty());
+            return Some((arrived, packet));
         }
         loop {
             let (arrived, packet) = self.places.pop_back()?;
@@ -148,62 +157,30 @@ impl Buffer {
 
     /// The oldest packet.
     #[inline]
-    pub fn first(&self) -> Option<Packet> {
-        match self.places.front() {
-            Some((_, packet)) => Some(*packet),
-            None => self.first_packed(),
-        }
-    }
-
-    #[inline(never)]
-    fn first_packed(&self) -> Option<Packet> {
-        self.iter_packed().next().map(|(_, packet)| packet)
-    }
-
-    /// The flow of the oldest packet; `None` also if that is not known at once.
-    #[inline]
-    pub fn first_flow(&self) -> Option<u32> {
-        match self.places.front() {
-            Some((_, packet)) => Some(packet.flow()),
-            None => self.packed.as_ref()?.packets.first_flow(),
-        }
+    pub fn first(&self) -> Option<&Packet> {
+        self.places.front().map(|(_, packet)| packet)
     }
 
     /// How long the oldest packet has waited at `now`; zero if there is none.
     #[inline]
     pub fn age(&self, now: Time) -> Dur {
-        let arrived = match self.places.front() {
-            Some((arrived, _)) => Some(*arrived),
-            None => self.packed.as_ref().and_then(|packed| packed.packets.first_time()),
-        };
-        arrived.map_or(Dur::ZERO, |arrived| now.since(arrived))
+        self.places.front().map_or(Dur::ZERO, |(arrived, _)| now.since(*arrived))
     }
 
     /// The packets in the order of arrival, each with its place.
     pub fn iter(&self) -> impl Iterator<Item = Drawn> + '_ {
-        // There are packets in one of both.
-        let all = self.places.iter().copied().chain(self.iter_packed()).enumerate();
+        let packed = self.packed.iter().flat_map(|packed| packed.packets.iter(&packed.forms));
+        let all = self.places.iter().copied().chain(packed).enumerate();
         all.filter(|(_, (arrived, _))| *arrived != Time::NEVER).map(|(place, (_, packet))| Drawn { place, packet })
-    }
-
-    fn iter_packed(&self) -> impl Iterator<Item = Place> + '_ {
-        self.packed.iter().flat_map(|packed| packed.packets.iter(&packed.forms))
     }
 
     /// From now on each packet has a place.
     #[inline]
     fn need_places(&mut self) {
         self.needs_places = true;
-        if self.packed.is_some() {
-            self.unpack();
+        if self.excess > 0 {
+            self.unpack(usize::MAX);
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn unpack(&mut self) {
-        self.places = self.iter_packed().collect();
-        (self.packed, self.excess) = (None, 0);
     }
 
     /// Draws a packet, each with the same probability; `None` if the buffer is empty.
@@ -483,8 +460,7 @@ mod tests {
         fn very_many_packets_behave_like_a_list(
             ops in proptest::collection::vec(op(), 1..200), before in 0u32..40, draws in any::<bool>()
         ) {
-            // A ring that must not grow is not packed: it has room for an eighth more.
-            let most = Buffer::MOST_PLAIN + Buffer::MOST_PLAIN / 8;
+            let most = Buffer::MOST_PLAIN;
             let start = most as u32 + 20 - before;
             let (mut buffer, mut rng) = (buffer(start), Rng::named(5, "draw"));
             let mut model: VecDeque<(Time, u32)> = (0..start).map(|seq| (Time(u64::from(seq)), seq)).collect();

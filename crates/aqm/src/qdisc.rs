@@ -38,9 +38,9 @@ pub trait Qdisc {
     /// Returns the next packet to send, with its sojourn time. `None` if it is empty, or if a shaper holds all packets
     /// until the time of [`Qdisc::next_timer`].
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
-    /// The flow of the packet that will probably be served next; `None` if the discipline cannot tell cheaply.
+    /// The packet that will probably be served next; `None` if the discipline cannot tell cheaply.
     #[inline]
-    fn next_flow(&self) -> Option<u32> {
+    fn first(&self) -> Option<&Packet> {
         None
     }
     /// When [`Qdisc::on_timer`] is due.
@@ -68,7 +68,7 @@ pub trait Qdisc {
             len: self.len(),
             next_timer: self.next_timer(),
             has_dropped: self.has_dropped(),
-            next_flow: self.next_flow(),
+            next_flow: self.first().map(|packet| packet.flow()),
         }
     }
     /// [`Qdisc::enqueue`] and [`Qdisc::status`], in one call.
@@ -252,8 +252,8 @@ impl<A: Aqm> Qdisc for SingleQueue<A> {
     }
 
     #[inline]
-    fn next_flow(&self) -> Option<u32> {
-        self.queue.first_flow()
+    fn first(&self) -> Option<&Packet> {
+        self.queue.first()
     }
 
     #[inline]

@@ -52,7 +52,7 @@ impl<A> Queues<A> {
     }
 
     /// The first packet of this queue.
-    pub fn first(&self, class: Class) -> Option<Packet> {
+    pub fn first(&self, class: Class) -> Option<&Packet> {
         self.get(class).packets.first()
     }
 

@@ -158,11 +158,6 @@ impl PackedPackets {
         (!self.is_empty()).then_some(self.first)
     }
 
-    /// The flow of the first packet; `None` also if it does not fit a place.
-    pub fn first_flow(&self) -> Option<u32> {
-        self.places.front().filter(|place| place.form() != Forms::NONE).map(|place| place.flow())
-    }
-
     /// The packets in order, each with its time.
     pub fn iter<'a>(&'a self, forms: &'a Forms) -> impl Iterator<Item = (Time, Packet)> + 'a {
         let (mut options, mut wide) = (self.options.iter(), self.wide.iter());

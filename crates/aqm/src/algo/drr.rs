@@ -54,7 +54,7 @@ impl Drr {
         let needed = |&class: &Class| {
             let (quantum, deficit) = self.accounts[class];
             let first = queues.first(class).expect("queues take turns only with packets");
-            math::ceil((env.cost(&first) - deficit) / quantum)
+            math::ceil((env.cost(first) - deficit) / quantum)
         };
         let rounds = self.turns.iter().map(needed).fold(f64::INFINITY, f64::min) - 1.0;
         if rounds > 0.0 {
@@ -127,7 +127,7 @@ impl Scheduler for Drr {
                 *deficit += *quantum;
             }
             let first = queues.first(class).expect("queues take turns only with packets");
-            if env.cost(&first) <= *deficit {
+            if env.cost(first) <= *deficit {
                 return Some(class);
             }
             self.turns.rotate_left(1);

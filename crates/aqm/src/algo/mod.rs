@@ -227,8 +227,8 @@ impl Qdisc for Discipline {
         each!(self, q => q.dequeue(now))
     }
     #[inline]
-    fn next_flow(&self) -> Option<u32> {
-        each!(self, q => q.next_flow())
+    fn first(&self) -> Option<&Packet> {
+        each!(self, q => q.first())
     }
     #[inline]
     fn next_timer(&self) -> Time {

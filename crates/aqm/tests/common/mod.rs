@@ -80,7 +80,7 @@ impl Watch {
 
     fn dequeue(&mut self) -> bool {
         let (said, lost) = (self.queue.status().next_flow, self.queue.counters().dropped());
-        assert_eq!(said, self.queue.next_flow());
+        assert_eq!(said, self.queue.first().map(|p| p.flow()));
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
             // A policy may drop packets as they leave.
