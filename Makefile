@@ -122,7 +122,7 @@ fast: ## Build the extension by a new profile of runs: 5 to 7 % faster, as are l
 	rm -f $(FAST)/*.profdata
 	@$(MAKE) --no-print-directory $(PROFILE)
 
-# Made when all else is: whoever interrupts it has the extension as it was, or none, which is built by it the next time.
+# The stamp of the extension goes before the profile gets its name. If this is interrupted, the next build is by the profile.
 $(PROFILE): | $(EXTENSION)
 	test -x $(LLVM_PROFDATA) || rustup component add llvm-tools
 	@echo "Running the examples for a profile of the simulator: four minutes, once"

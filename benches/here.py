@@ -116,8 +116,8 @@ def floor(flows: int, classes: int, packets: int) -> Floor:
     return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 
-def is_whole(plan: Mapping[str, Any]) -> bool:
-    """Whether ``once`` can run it: it has neither Linux kernels nor the QUIC library."""
+def can_run(plan: Mapping[str, Any]) -> bool:
+    """Whether ``once``, which has neither Linux kernels nor the QUIC library, can run a plan."""
     kernels = any("stack" in each for each in plan["transports"])
     return not kernels and not any("quic" in each["kind"] for each in plan["traffic"])
 
@@ -125,5 +125,5 @@ def is_whole(plan: Mapping[str, Any]) -> bool:
 if __name__ == "__main__":
     program, *scenarios = sys.argv[1:]
     for plan in map(compile, map(load, scenarios)):
-        if is_whole(plan):
+        if can_run(plan):
             run_plan(plan, 1, Path(program))
