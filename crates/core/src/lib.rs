@@ -24,7 +24,7 @@ pub mod units;
 
 pub use curve::{MarkingCurve, ScaledCurve};
 pub use dscp::{Dscp, PerDscp};
-pub use packed::{Forms, PackedPackets};
+pub use packed::{Form, Forms, PackedPackets};
 pub use packet::{Ecn, Flags, Head, Packet};
 pub use params::{ParamError, ParamSpec, ParamValues, PolicySpec, Value};
 pub use rng::Rng;

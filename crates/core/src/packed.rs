@@ -9,13 +9,26 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-/// What packets have in common: the size above the head, and the stage.
-type Form = (u64, u32);
+/// What packets have in common: size, head and stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// The size above the head.
+    size_and_head: u64,
+    stage: u32,
+}
 
-/// The form of a packet.
-#[inline(always)]
-fn form_of(packet: &Packet) -> Form {
-    (packet.form(), packet.stage())
+impl Form {
+    /// The form of a packet.
+    #[inline(always)]
+    pub fn of(packet: &Packet) -> Form {
+        Form { size_and_head: packet.form(), stage: packet.stage() }
+    }
+
+    /// A packet of this form.
+    #[inline(always)]
+    pub fn packet(self, flow: u32, seq: u32, options: u32) -> Packet {
+        Packet::of_form(u64::from(flow) << 32 | u64::from(seq), self.size_and_head, options, self.stage)
+    }
 }
 
 /// The forms of packets, by number. Several [`PackedPackets`] may share them.
@@ -29,17 +42,18 @@ pub struct Forms {
 impl Forms {
     /// Bits of a form's number.
     const BITS: u32 = 14;
-    /// Instead of a number: the packet does not fit a place.
-    const NONE: u16 = (1 << Forms::BITS) - 1;
+    /// Instead of a number: there are none left.
+    pub const NONE: u16 = (1 << Forms::BITS) - 1;
     /// So many that at most half of them are taken.
     const SLOTS: usize = 2 << Forms::BITS;
     /// 2^64 over the golden ratio (D. E. Knuth, The Art of Computer Programming, vol. 3, section 6.4).
     const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// The number of a form, which it gets when it is seen first; [`Forms::NONE`] if there are no numbers left.
+    /// The number of a form, which it gets when it is seen first: from 0 on, in this order. [`Forms::NONE`] if there are no
+    /// numbers left.
     #[inline(always)]
-    fn number(&mut self, form: Form) -> u16 {
-        let key = form.0 ^ u64::from(form.1).rotate_left(32);
+    pub fn number(&mut self, form: Form) -> u16 {
+        let key = form.size_and_head ^ u64::from(form.stage).rotate_left(32);
         let mut slot = (key.wrapping_mul(Forms::MULTIPLIER) >> (63 - Forms::BITS)) as usize;
         loop {
             let number = self.by_hash[slot];
@@ -67,8 +81,7 @@ impl Forms {
     /// The packet of a place.
     #[inline(always)]
     fn packet(&self, place: Place, options: u32) -> Packet {
-        let (form, stage) = self.forms[place.form() as usize];
-        Packet::of_form(u64::from(place.flow()) << 32 | u64::from(place.seq), form, options, stage)
+        self.forms[place.form() as usize].packet(place.flow(), place.seq, options)
     }
 }
 
@@ -186,7 +199,7 @@ impl PackedPackets {
         debug_assert!(self.last <= at, "packets are in order of time");
         let gap = at.0 - self.last.0;
         self.last = at;
-        let form = forms.number(form_of(&packet));
+        let form = forms.number(Form::of(&packet));
         if form == Forms::NONE || gap >> GAP != 0 || packet.flow() >> FLOW != 0 {
             self.push_wide(Dur(gap), packet);
             return is_first;

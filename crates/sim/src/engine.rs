@@ -17,7 +17,7 @@ mod outside;
 mod rate_based;
 mod schedule;
 
-pub use exchange::{Batch, Part};
+pub use exchange::Part;
 
 use crate::events::{EventQueue, Timers};
 use crate::external::{ExternalFlow, PacketFate};

@@ -14,6 +14,7 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
+mod batch;
 mod calendar;
 mod catalogue;
 mod cpu;

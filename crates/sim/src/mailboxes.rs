@@ -78,15 +78,14 @@ impl<Batch: Handover> Mailboxes<Batch> {
         Time((0..self.clocks.len()).filter(|&other| other != part).map(from).min().unwrap_or(u64::MAX))
     }
 
-    /// Accepts what was handed over to `part`; the batches come back empty.
-    pub fn deliver(&self, part: usize, accept: impl FnMut(&mut Batch)) {
-        let mut accept = accept;
+    /// Accepts what was handed over to `part`, with the number of the part that it comes from; the batches come back empty.
+    pub fn deliver(&self, part: usize, mut accept: impl FnMut(usize, &mut Batch)) {
         for from in 0..self.clocks.len() {
             let mailbox = self.mailbox(from, part);
             // Who sees the flag sees the batches: only then is the lock of use, which costs both threads.
             if mailbox.is_full.load(Ordering::Relaxed) && mailbox.is_full.swap(false, Ordering::Acquire) {
                 let mut batches = std::mem::take(&mut mailbox.locked().full);
-                batches.iter_mut().for_each(&mut accept);
+                batches.iter_mut().for_each(|batch| accept(from, batch));
                 mailbox.locked().empty.append(&mut batches);
             }
         }
@@ -156,7 +155,7 @@ mod tests {
                 thread::yield_now();
                 continue;
             }
-            shared.deliver(part, |batch| {
+            shared.deliver(part, |_, batch| {
                 for (from, at) in batch.drain(..) {
                     assert!(at >= clock, "part {part} is at {clock}, and something arrives at {at}");
                     received[from].push(at);

@@ -5,7 +5,8 @@
 //! scheduled; a source has the same number in each part; and what happens in one part changes nothing in another but by
 //! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
 
-use crate::engine::{Batch, Engine, Part, Progress};
+use crate::batch::Batch;
+use crate::engine::{Engine, Part, Progress};
 use crate::mailboxes::Mailboxes;
 use crate::partition::{obstacle, OneThread, Partition};
 use crate::plan::{Plan, TrafficKind};
@@ -18,11 +19,16 @@ use marqueue_core::Time;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// Number of events between two looks at the control.
 const EVENTS_PER_CHECK: u32 = 1 << 14;
 /// How often a thread that waits looks at the clocks of others before it lets other threads of the machine run.
 const SPINS: u32 = 1 << 10;
+/// How long a thread sleeps that seems to have no processor to itself.
+const SLEEP: Duration = Duration::from_micros(50);
+/// Meetings between two such sleeps, at least: where there is no other processor, sleeping is of no use.
+const MEETINGS_PER_SLEEP: u32 = 64;
 
 /// On how many threads, at most `most`, this plan runs, and why on no more if it is one.
 ///
@@ -159,7 +165,7 @@ impl<'a> Exchange<'a> {
     /// whether the run has ended.
     fn advance(&self, part: usize, engine: &mut Engine, bound: Time) -> Result<bool, RunError> {
         // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
-        self.mailboxes.deliver(part, |batch| engine.accept(batch));
+        self.mailboxes.deliver(part, |from, batch| engine.accept(from, batch));
         loop {
             match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
                 Progress::Reached => break,
@@ -213,7 +219,7 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
 fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Result<RunResult, RunError> {
     let _guard = BreaksOff(&exchange.broken_off);
     let mut engine = engine_of(plan, seed, exchange.partition, part)?;
-    let (mut clock, mut waited) = (Time::ZERO, 0);
+    let (mut clock, mut waited, mut meetings) = (Time::ZERO, 0, MEETINGS_PER_SLEEP);
     loop {
         // In short steps, although the bound may be later: the other threads can go on as soon as a clock is published.
         let bound = exchange.mailboxes.bound(part).min(exchange.partition.next_meeting(clock));
@@ -224,6 +230,12 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
                     return Err(RunError::Cancelled);
                 }
                 thread::yield_now();
+                // What this one waited for happened just when it let others run: they share a processor. The operating
+                // system gives a thread that wakes up an idle one, where it leaves two that are busy for long together.
+                if meetings >= MEETINGS_PER_SLEEP && exchange.mailboxes.bound(part) > clock {
+                    thread::sleep(SLEEP);
+                    meetings = 0;
+                }
             }
             spin_loop();
             continue;
@@ -233,6 +245,7 @@ fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Res
             return Ok(collect(engine.finish(), edges(plan), plan.duration, &measured(plan)));
         }
         clock = bound;
+        meetings = meetings.saturating_add(1);
     }
 }
 

@@ -9,16 +9,21 @@
 //! Wires and receivers that are chained to a link (see [`crate::route`]) have no events: all that they need is the order
 //! in which packets leave that link, their root. They can be apart from the root, but not from each other.
 
+mod balance;
+mod load;
+
 use crate::plan::{LinkPlan, MediaPlan, Plan, QuicPlan, TrafficKind};
 use crate::route::{Routes, Stage};
 use crate::traffic::reuses_slots;
+use balance::{Division, Groups};
+use load::loads;
 use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_core::{Dur, Time};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A partition is as good as the most equal one if its largest part is at most this times as large as that one's.
-const AS_EQUAL: f64 = 1.05;
+/// A partition is as good as another if its thread with the most work has at most this times as much as that one's.
+const AS_GOOD: f64 = 1.05;
 /// Packets through the fastest queue in the shortest lookahead with which two threads are faster than one: below it they
 /// wait for each other more than they work. Measured (docs/performance.md, "One run on several threads").
 const PAYS_FROM: f64 = 100.0;
@@ -27,17 +32,19 @@ const FOREVER: Dur = Dur(u64::MAX);
 /// Number of lookaheads that are tried as the shortest one.
 const MOST_TRIED: usize = 16;
 
-/// Packets a second that arriving flows send in place of a flow that is always there.
-const PACKETS_A_SECOND: f64 = 100.0;
-
-/// Work for a packet at a sender, in units of that at a chained wire: as data and as acknowledgement, with timers.
-const SENDER_WORK: f64 = 7.0;
+/// Work for a packet at a sender, ns: as data and as acknowledgement, with timers. This and the following were measured
+/// with parts that take turns (docs/performance.md, "One run on several threads"); what counts is how they compare.
+const SENDER_WORK: f64 = 43.0;
 /// The same at a receiver.
-const RECEIVER_WORK: f64 = 2.0;
+const RECEIVER_WORK: f64 = 12.0;
 /// The same at a queue.
-const QUEUE_WORK: f64 = 6.0;
+const QUEUE_WORK: f64 = 50.0;
 /// The same at a wire that packets enter by events.
-const WIRE_WORK: f64 = 3.0;
+const WIRE_WORK: f64 = 15.0;
+/// The same at a wire without events.
+const CHAINED_WORK: f64 = 4.0;
+/// Work of each of two threads for a packet that one hands over to the other.
+const HANDOVER_WORK: f64 = 8.0;
 
 /// Why a run has one thread only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,6 +103,8 @@ struct Way {
     link: u32,
     to: usize,
     lookahead: Dur,
+    /// Packets a second.
+    load: f64,
 }
 
 /// Why no partition of this plan gives the result of one thread.
@@ -135,12 +144,10 @@ impl Partition {
         lookaheads.dedup();
         let tried = lookaheads.iter().step_by(lookaheads.len().div_ceil(MOST_TRIED).max(1));
         // The longer the lookahead, the more rarely threads wait for each other: the longest first.
-        let spreads: Vec<(f64, Vec<u32>)> = tried.rev().map(|&least| map.spread(least, most)).collect();
-        let most_equal = spreads.iter().map(|(share, _)| *share).fold(1.0, f64::min);
-        match spreads.iter().find(|(share, _)| *share <= most_equal * AS_EQUAL) {
-            Some((share, part_of)) if *share < 1.0 => Ok(map.partition(part_of)),
-            _ => Err(OneThread::NoDelay),
-        }
+        let spreads: Vec<(f64, Vec<u32>)> = tried.rev().filter_map(|&least| map.spread(least, most)).collect();
+        let least_work = spreads.iter().map(|(work, _)| *work).fold(f64::MAX, f64::min);
+        let found = spreads.iter().find(|(work, _)| *work <= least_work * AS_GOOD);
+        found.map(|(_, part_of)| map.partition(part_of)).ok_or(OneThread::NoDelay)
     }
 
     /// When the parts meet after `clock`: they cannot know of each other's events more than the shortest lookahead ahead.
@@ -174,7 +181,7 @@ struct Map {
     /// Places that share state or the order of packets, as pairs.
     joined: Vec<(usize, usize)>,
     ways: Vec<Way>,
-    /// An estimate of the work at each place, in packets that pass it.
+    /// An estimate of the work at each place, ns/s.
     work: Vec<f64>,
 }
 
@@ -232,7 +239,7 @@ impl Map {
             };
             match link {
                 Some(link) if (by_event || behind_root) && !reorders && lookahead > Dur::ZERO => {
-                    self.ways.push(Way { link, to: next, lookahead });
+                    self.ways.push(Way { link, to: next, lookahead, load });
                 }
                 // A host sends into its first link at once.
                 _ => self.joined.push((at, next)),
@@ -262,33 +269,52 @@ impl Map {
         }
     }
 
-    /// Spreads the places over at most `most` parts, none of which is nearer to another than `least`. Returns the
-    /// largest share of the work, and the part of each place.
-    fn spread(&self, least: Dur, most: usize) -> (f64, Vec<u32>) {
-        let mut groups = Groups::new(self.work.len());
+    /// Spreads the places over at most `most` parts, none of which is nearer to another than `least`. Returns the largest
+    /// part's work and the part of each place, or nothing if all places are in one part.
+    fn spread(&self, least: Dur, most: usize) -> Option<(f64, Vec<u32>)> {
+        let mut sets = Sets::new(self.work.len());
         for &(a, b) in &self.joined {
-            groups.join(a, b);
+            sets.join(a, b);
         }
         for way in self.ways.iter().filter(|way| way.lookahead < least) {
-            groups.join(way.link as usize, way.to);
+            sets.join(way.link as usize, way.to);
         }
-        let mut work: BTreeMap<usize, f64> = BTreeMap::new();
-        for place in 0..self.work.len() {
-            *work.entry(groups.root(place)).or_default() += self.work[place];
+        let mut group_of_root = BTreeMap::new();
+        let group_of: Vec<usize> = (0..self.work.len())
+            .map(|place| {
+                let next = group_of_root.len();
+                *group_of_root.entry(sets.root(place)).or_insert(next)
+            })
+            .collect();
+        let Division { most_work, part_of } = self.groups(&group_of, group_of_root.len()).divide(most);
+        // Numbers without gaps, in order of places.
+        let mut number_of = BTreeMap::new();
+        let numbers = group_of.iter().map(|&group| {
+            let next = number_of.len() as u32;
+            *number_of.entry(part_of[group]).or_insert(next)
+        });
+        let numbers = numbers.collect();
+        (number_of.len() > 1).then_some((most_work, numbers))
+    }
+
+    /// The groups of places that stay together.
+    fn groups(&self, group_of: &[usize], count: usize) -> Groups {
+        let mut groups = Groups { work: vec![0.0; count], between: vec![Vec::new(); count] };
+        for (&group, work) in group_of.iter().zip(&self.work) {
+            groups.work[group] += work;
         }
-        // The largest first, each to the part that has least (R. L. Graham, SIAM J. Appl. Math. 17(2), 1969).
-        let mut largest_first: Vec<(usize, f64)> = work.into_iter().collect();
-        largest_first.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let mut parts = vec![0.0_f64; most];
-        let mut part_of_root = BTreeMap::new();
-        for (root, work) in largest_first {
-            let part = (0..most).min_by(|&a, &b| parts[a].total_cmp(&parts[b])).unwrap_or(0);
-            parts[part] += work;
-            part_of_root.insert(root, part as u32);
+        let mut between: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for way in &self.ways {
+            let (a, b) = (group_of[way.link as usize], group_of[way.to]);
+            if a != b {
+                *between.entry((a.min(b), a.max(b))).or_default() += HANDOVER_WORK * way.load;
+            }
         }
-        let total: f64 = parts.iter().sum();
-        let share = parts.iter().copied().fold(0.0, f64::max) / total.max(f64::MIN_POSITIVE);
-        (share, (0..self.work.len()).map(|place| part_of_root[&groups.root(place)]).collect())
+        for ((a, b), cost) in between {
+            groups.between[a].push((b, cost));
+            groups.between[b].push((a, cost));
+        }
+        groups
     }
 
     /// The partition in which each place is in this part.
@@ -322,11 +348,11 @@ impl Map {
 
 /// Sets of places.
 #[derive(Debug)]
-struct Groups(Vec<usize>);
+struct Sets(Vec<usize>);
 
-impl Groups {
-    fn new(places: usize) -> Groups {
-        Groups((0..places).collect())
+impl Sets {
+    fn new(places: usize) -> Sets {
+        Sets((0..places).collect())
     }
 
     fn root(&mut self, mut place: usize) -> usize {
@@ -347,31 +373,7 @@ impl Groups {
 fn work_at(stage: Stage, link: &LinkPlan) -> f64 {
     match stage {
         _ if link.has_queue() => QUEUE_WORK,
-        Stage::Chained(_) | Stage::Merged(_) => 1.0,
+        Stage::Chained(_) | Stage::Merged(_) => CHAINED_WORK,
         _ => WIRE_WORK,
     }
-}
-
-/// The number of flows on each route. How many packets each has is not known before the run.
-fn loads(plan: &Plan) -> Vec<f64> {
-    let mut loads = vec![0.0; plan.routes.len()];
-    for traffic in &plan.traffic {
-        match traffic.kind {
-            TrafficKind::Tcp { route, count, .. }
-            | TrafficKind::Cbr { route, count, .. }
-            | TrafficKind::Recorded { route, count, .. }
-            | TrafficKind::Paced { route, count, .. } => loads[route] += f64::from(count),
-            TrafficKind::Packets { route, .. } => loads[route] += 1.0,
-            TrafficKind::Poisson { ref routes, ref weights, rate, size, .. } => {
-                let flows = rate * f64::from(size) / PACKETS_A_SECOND;
-                let total: f64 = weights.iter().sum();
-                for (i, &route) in routes.iter().enumerate() {
-                    let share = weights.get(i).map_or(1.0 / routes.len() as f64, |weight| weight / total);
-                    loads[route] += flows * share;
-                }
-            }
-            TrafficKind::Quic(_) | TrafficKind::Media(_) => {}
-        }
-    }
-    loads
 }

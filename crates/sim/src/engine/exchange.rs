@@ -2,8 +2,7 @@
 //! other parts, and accepts theirs (see [`crate::partition`]).
 
 use super::{Engine, Entrance};
-use crate::mailboxes::Handover;
-use crate::packet_options::PacketOptions;
+use crate::batch::{Batch, FormAndLink, Sent};
 use crate::partition::Partition;
 use crate::route::Stage;
 use marqueue_core::{Flags, Packet, Time};
@@ -19,6 +18,10 @@ pub struct Part {
     borders: Vec<u32>,
     /// Packets that will arrive in other parts, by part.
     out: Vec<Batch>,
+    /// What is remembered of all of these, by part.
+    sent: Vec<Sent>,
+    /// Forms and links of packets from other parts, by part.
+    known: Vec<Vec<FormAndLink>>,
     /// Packets handed over so far.
     handed_over: u64,
     /// Packets accepted so far.
@@ -28,21 +31,6 @@ pub struct Part {
 /// Packets from the one that is accepted to the one whose flow is prefetched.
 const AHEAD: usize = 6;
 
-/// Packets on their way from one part to another, in the order in which they were sent.
-#[derive(Debug, Default)]
-pub struct Batch {
-    /// Times of arrival, the links by which they come, packets.
-    packets: Vec<(Time, u32, Packet)>,
-    /// The contents of the slots of those that have one, in the same order.
-    options: Vec<PacketOptions>,
-}
-
-impl Handover for Batch {
-    fn is_empty(&self) -> bool {
-        self.packets.is_empty()
-    }
-}
-
 impl Part {
     /// Part `me` of a partition.
     pub fn new(partition: &Partition, me: usize) -> Part {
@@ -51,6 +39,8 @@ impl Part {
             of_stage: partition.of_stage.clone(),
             borders: partition.borders[me].clone(),
             out: (0..partition.parts).map(|_| Batch::default()).collect(),
+            sent: (0..partition.parts).map(|_| Sent::default()).collect(),
+            known: vec![Vec::new(); partition.parts],
             handed_over: 0,
             accepted: 0,
         }
@@ -90,12 +80,12 @@ impl Engine {
     #[inline(never)]
     pub(super) fn hand_over(&mut self, to: u32, l: u32, packet: Packet, at: Time) {
         let Some(part) = &mut self.part else { unreachable!("a part of a network") };
-        let batch = &mut part.out[to as usize];
+        let mut contents = None;
         if has_slot(&packet) {
-            batch.options.push(self.option_slots[packet.options() as usize]);
+            contents = Some(&self.option_slots[packet.options() as usize]);
             self.free_option_slots.push(packet.options());
         }
-        batch.packets.push((at, l, packet));
+        part.out[to as usize].push(at, l, packet, contents, &mut part.sent[to as usize]);
         part.handed_over += 1;
     }
 
@@ -104,30 +94,32 @@ impl Engine {
         self.part.as_mut().map_or(&mut [], |part| &mut part.out)
     }
 
-    /// Accepts packets from another part, and empties the batch. None of them arrives before the time to which this part
-    /// has come.
-    pub fn accept(&mut self, batch: &mut Batch) {
-        let Batch { packets, options } = batch;
-        let mut options = options.drain(..);
-        if let Some(part) = &mut self.part {
-            part.accepted += packets.len() as u64;
-        }
-        if let Some(newest) = packets.iter().map(|(_, _, packet)| packet.flow()).max() {
+    /// Accepts packets from part `from`, and empties the batch. None of them arrives before the time to which this part has
+    /// come.
+    pub fn accept(&mut self, from: usize, batch: &mut Batch) {
+        let Some(part) = &mut self.part else { return };
+        let mut known = std::mem::take(&mut part.known[from]);
+        if let Some(newest) = batch.newest_flow() {
             self.create_arrivals_up_to(newest);
         }
-        for i in 0..packets.len() {
-            if let Some((_, _, soon)) = packets.get(i + AHEAD) {
-                self.flows[soon.flow() as usize].fetch_receiver();
+        let (mut packets, mut accepted) = (batch.take(&mut known), 0);
+        while let Some((at, l, mut packet, has_slot)) = packets.next() {
+            if let Some(soon) = packets.flow(AHEAD) {
+                self.flows[soon as usize].fetch_receiver();
             }
-            let (at, l, mut packet) = packets[i];
             debug_assert!(at >= self.now, "a packet from the past");
-            if has_slot(&packet) {
-                let contents = options.next().expect("the contents of each slot come along");
+            if has_slot {
+                let contents = packets.contents().expect("the contents of each slot come along");
                 packet = packet.with_options(self.store_options(contents));
             }
             self.accept_packet(at, l, packet);
+            accepted += 1;
         }
-        packets.clear();
+        drop(packets);
+        if let Some(part) = &mut self.part {
+            part.accepted += accepted;
+            part.known[from] = known;
+        }
     }
 
     /// Accepts a packet that arrives at the far end of link `l` at `at`.
