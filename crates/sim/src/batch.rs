@@ -70,11 +70,12 @@ impl Batch {
         }
         let later = at.0.wrapping_sub(self.first.0).cast_signed();
         let number = sent.forms.number(Form::of(&packet));
-        let is_wide = number == Forms::NONE || i32::try_from(later).is_err();
-        if number == sent.known && !is_wide {
+        // Numbers are given in order, so a new one is told whether this packet fits a place or not.
+        if number == sent.known && number != Forms::NONE {
             self.new.push((Form::of(&packet), link));
             sent.known += 1;
         }
+        let is_wide = number == Forms::NONE || i32::try_from(later).is_err();
         let field = match contents {
             Some(contents) => {
                 self.contents.push(*contents);
@@ -153,5 +154,81 @@ impl Iterator for Packets<'_> {
         let (form, link) = self.known[place.form as usize];
         let at = Time(self.first.0.wrapping_add_signed(i64::from(place.later)));
         Some((at, link, form.packet(place.flow, place.seq, options), has_slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marqueue_core::{Flags, Head, Signals};
+    use proptest::prelude::*;
+
+    /// The packet of a draw: data with and without a timestamp, acknowledgements with and without a slot, few and many
+    /// sizes.
+    fn packet(draw: u32) -> (Packet, Option<PacketOptions>) {
+        let bytes = if draw.is_multiple_of(5) { draw } else { 500 };
+        let data = Packet::data(draw >> 3, draw, bytes).with_stage(draw % 3);
+        let ack = data.with_head(Head::default().with(Flags::ACK));
+        match draw % 4 {
+            0 => (data, None),
+            1 => (data.with_options(draw), None),
+            2 => (ack, None),
+            _ => (ack.with_options(draw), Some(PacketOptions::Signals(Signals::for_max_price(draw)))),
+        }
+    }
+
+    /// All that is told of a packet but the number of its slot, which is that of another part.
+    fn shown(at: Time, link: u32, packet: Packet, contents: Option<PacketOptions>) -> String {
+        let packet = if contents.is_some() { packet.with_options(Packet::NO_OPTIONS) } else { packet };
+        format!("{at:?} {link} {packet:?} {contents:?}")
+    }
+
+    proptest! {
+        #[test]
+        fn packets_come_out_as_they_went_in(
+            batches in prop::collection::vec(prop::collection::vec((any::<u32>(), 0u64..1 << 34, 0usize..3), 0..40), 1..5)
+        ) {
+            let (mut batch, mut sent, mut known) = (Batch::default(), Sent::default(), Vec::new());
+            for draws in batches {
+                let mut expected = Vec::new();
+                for (draw, at, scale) in draws {
+                    let ((packet, contents), at) = (packet(draw), Time(at >> [0, 4, 20][scale]));
+                    let link = 10 + packet.stage();
+                    batch.push(at, link, packet, contents.as_ref(), &mut sent);
+                    expected.push(shown(at, link, packet, contents));
+                }
+                let newest = batch.newest_flow();
+                let (mut packets, mut found, mut flows) = (batch.take(&mut known), Vec::new(), Vec::new());
+                while let Some((at, link, packet, has_slot)) = packets.next() {
+                    let contents = if has_slot { packets.contents() } else { None };
+                    found.push(shown(at, link, packet, contents));
+                    flows.push(packet.flow());
+                    prop_assert!(packets.flow(0).is_none_or(|next| newest >= Some(next)));
+                }
+                drop(packets);
+                prop_assert_eq!(found, expected);
+                prop_assert_eq!(newest, flows.into_iter().max());
+                prop_assert!(batch.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn more_forms_than_have_numbers_arrive_too() {
+        let (mut batch, mut sent, mut known) = (Batch::default(), Sent::default(), Vec::new());
+        for round in 0..2 {
+            for bytes in 0..3 * u32::from(Forms::NONE) {
+                batch.push(Time::ZERO, 7, Packet::data(round, 0, bytes), None, &mut sent);
+            }
+            let packets = batch.take(&mut known);
+            for (bytes, (_, link, packet, _)) in packets.enumerate() {
+                assert_eq!((link, packet.flow(), packet.bytes()), (7, round, bytes as u32));
+            }
+        }
+    }
+
+    #[test]
+    fn a_place_has_16_bytes() {
+        assert_eq!(size_of::<Place>(), 16);
     }
 }

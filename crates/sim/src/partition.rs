@@ -11,16 +11,15 @@
 
 mod balance;
 mod load;
+mod one_thread;
 
-use crate::plan::{LinkPlan, MediaPlan, Plan, QuicPlan, TrafficKind};
+use crate::plan::{LinkPlan, Plan};
 use crate::route::{Routes, Stage};
-use crate::traffic::reuses_slots;
 use balance::{Division, Groups};
 use load::loads;
-use marqueue_cc::program::{program_of, PREFIX};
 use marqueue_core::{Dur, Time};
-use std::collections::BTreeMap;
-use std::fmt;
+
+pub use one_thread::{obstacle, OneThread};
 
 /// A partition is as good as another if its thread with the most work has at most this times as much as that one's.
 const AS_GOOD: f64 = 1.05;
@@ -45,36 +44,6 @@ const WIRE_WORK: f64 = 15.0;
 const CHAINED_WORK: f64 = 4.0;
 /// Work of each of two threads for a packet that one hands over to the other.
 const HANDOVER_WORK: f64 = 8.0;
-
-/// Why a run has one thread only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OneThread {
-    /// So many flows arrive during the run that they take the slots of others that have ended.
-    ManyFlowsArrive,
-    /// A queue's packets are traced.
-    PacketTrace,
-    /// Media flows.
-    Media,
-    /// QUIC flows, kernels as hosts or routers.
-    Outside,
-    /// Programs of the user's.
-    Program,
-    /// No propagation delay separates two halves of the network.
-    NoDelay,
-}
-
-impl fmt::Display for OneThread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OneThread::ManyFlowsArrive => "more than 100,000 flows arrive during the run",
-            OneThread::PacketTrace => "the packets of a queue are traced",
-            OneThread::Media => "there are media flows",
-            OneThread::Outside => "QUIC flows or kernels take part",
-            OneThread::Program => "programs take part",
-            OneThread::NoDelay => "no propagation delay separates one half of the network from the other",
-        })
-    }
-}
 
 /// Which part each place belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,29 +76,11 @@ struct Way {
     load: f64,
 }
 
-/// Why no partition of this plan gives the result of one thread.
-pub fn obstacle(plan: &Plan) -> Option<OneThread> {
-    if plan.has_quic() || plan.has_kernels() {
-        return Some(OneThread::Outside);
+impl Way {
+    /// What ways of several routes have in common.
+    fn ends(&self) -> (u32, usize, Dur) {
+        (self.link, self.to, self.lookahead)
     }
-    let has_program = plan.transports.iter().any(|t| program_of(&t.params).is_some())
-        || plan.links.iter().any(|l| l.queue.as_ref().is_some_and(|q| q.policy.name.starts_with(PREFIX)));
-    if has_program {
-        return Some(OneThread::Program);
-    }
-    if plan.links.iter().any(|link| link.trace) {
-        return Some(OneThread::PacketTrace);
-    }
-    plan.traffic.iter().find_map(|traffic| match traffic.kind {
-        TrafficKind::Poisson { .. } => reuses_slots(plan).then_some(OneThread::ManyFlowsArrive),
-        TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
-        TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
-        TrafficKind::Tcp { .. }
-        | TrafficKind::Cbr { .. }
-        | TrafficKind::Recorded { .. }
-        | TrafficKind::Paced { .. }
-        | TrafficKind::Packets { .. } => None,
-    })
 }
 
 impl Partition {
@@ -144,10 +95,16 @@ impl Partition {
         lookaheads.dedup();
         let tried = lookaheads.iter().step_by(lookaheads.len().div_ceil(MOST_TRIED).max(1));
         // The longer the lookahead, the more rarely threads wait for each other: the longest first.
-        let spreads: Vec<(f64, Vec<u32>)> = tried.rev().filter_map(|&least| map.spread(least, most)).collect();
+        let (mut spreads, mut reason) = (Vec::new(), OneThread::NoDelay);
+        for &least in tried.rev() {
+            match map.spread(least, most) {
+                Ok(spread) => spreads.push(spread),
+                Err(one_thread) => reason = one_thread,
+            }
+        }
         let least_work = spreads.iter().map(|(work, _)| *work).fold(f64::MAX, f64::min);
         let found = spreads.iter().find(|(work, _)| *work <= least_work * AS_GOOD);
-        found.map(|(_, part_of)| map.partition(part_of)).ok_or(OneThread::NoDelay)
+        found.map(|(_, part_of)| map.partition(part_of)).ok_or(reason)
     }
 
     /// When the parts meet after `clock`: they cannot know of each other's events more than the shortest lookahead ahead.
@@ -199,6 +156,12 @@ impl Map {
         for (route, load) in loads(plan).into_iter().enumerate() {
             map.walk(plan, routes, route, load);
         }
+        map.ways.sort_by_key(Way::ends);
+        map.ways.dedup_by(|way, kept| {
+            let is_same = way.ends() == kept.ends();
+            kept.load += if is_same { way.load } else { 0.0 };
+            is_same
+        });
         map
     }
 
@@ -270,8 +233,8 @@ impl Map {
     }
 
     /// Spreads the places over at most `most` parts, none of which is nearer to another than `least`. Returns the largest
-    /// part's work and the part of each place, or nothing if all places are in one part.
-    fn spread(&self, least: Dur, most: usize) -> Option<(f64, Vec<u32>)> {
+    /// part's work and the part of each place, or why all places are in one part.
+    fn spread(&self, least: Dur, most: usize) -> Result<(f64, Vec<u32>), OneThread> {
         let mut sets = Sets::new(self.work.len());
         for &(a, b) in &self.joined {
             sets.join(a, b);
@@ -279,22 +242,19 @@ impl Map {
         for way in self.ways.iter().filter(|way| way.lookahead < least) {
             sets.join(way.link as usize, way.to);
         }
-        let mut group_of_root = BTreeMap::new();
-        let group_of: Vec<usize> = (0..self.work.len())
-            .map(|place| {
-                let next = group_of_root.len();
-                *group_of_root.entry(sets.root(place)).or_insert(next)
-            })
-            .collect();
-        let Division { most_work, part_of } = self.groups(&group_of, group_of_root.len()).divide(most);
-        // Numbers without gaps, in order of places.
-        let mut number_of = BTreeMap::new();
-        let numbers = group_of.iter().map(|&group| {
-            let next = number_of.len() as u32;
-            *number_of.entry(part_of[group]).or_insert(next)
-        });
-        let numbers = numbers.collect();
-        (number_of.len() > 1).then_some((most_work, numbers))
+        let roots: Vec<usize> = (0..self.work.len()).map(|place| sets.root(place)).collect();
+        let (group_of, groups) = numbered(&roots, self.work.len());
+        let groups = self.groups(&group_of, groups);
+        if groups.work.iter().filter(|&&work| work > 0.0).count() < 2 {
+            return Err(OneThread::NoDelay);
+        }
+        let Division { most_work, part_of } = groups.divide(most);
+        let parts: Vec<usize> = group_of.iter().map(|&group| part_of[group]).collect();
+        let (numbers, parts) = numbered(&parts, most);
+        if parts < 2 {
+            return Err(OneThread::LittleToShare);
+        }
+        Ok((most_work, numbers.into_iter().map(|part| part as u32).collect()))
     }
 
     /// The groups of places that stay together.
@@ -303,16 +263,12 @@ impl Map {
         for (&group, work) in group_of.iter().zip(&self.work) {
             groups.work[group] += work;
         }
-        let mut between: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for way in &self.ways {
             let (a, b) = (group_of[way.link as usize], group_of[way.to]);
             if a != b {
-                *between.entry((a.min(b), a.max(b))).or_default() += HANDOVER_WORK * way.load;
+                groups.between[a].push((b, HANDOVER_WORK * way.load));
+                groups.between[b].push((a, HANDOVER_WORK * way.load));
             }
-        }
-        for ((a, b), cost) in between {
-            groups.between[a].push((b, cost));
-            groups.between[b].push((a, cost));
         }
         groups
     }
@@ -344,6 +300,19 @@ impl Map {
             borders,
         }
     }
+}
+
+/// Numbers from 0 on for values below `most`, in the order in which they come first, and how many there are.
+fn numbered(values: &[usize], most: usize) -> (Vec<usize>, usize) {
+    let (mut number_of, mut count) = (vec![None; most], 0);
+    let number = |&value: &usize| {
+        *number_of[value].get_or_insert_with(|| {
+            count += 1;
+            count - 1
+        })
+    };
+    let numbers = values.iter().map(number).collect();
+    (numbers, count)
 }
 
 /// Sets of places.

@@ -112,6 +112,20 @@ fn pipes_that_lose_delay_and_reorder() {
     same_on_all(&plan, 13, 2);
 }
 
+/// So long that packets of a batch arrive seconds apart.
+#[test]
+fn delays_of_seconds_beside_delays_of_milliseconds() {
+    let mut plan = dumbbell("newreno", red());
+    for &l in plan.routes[2].forward.iter().chain(&plan.routes[2].reverse).filter(|&&l| l > 1) {
+        plan.links[l].delay = ms(2600.0);
+    }
+    plan.duration = secs(20.0);
+    plan.boundaries = vec![secs(8.0), secs(16.0)];
+    plan.traffic[1].kind = cbr("udp", 1, 400_000).kind;
+    plan.traffic.push(cbr("far udp", 2, 400_000));
+    same_on_all(&plan, 17, 2);
+}
+
 #[test]
 fn links_of_single_flows() {
     let mut plan = dumbbell("newreno", red());
@@ -193,13 +207,17 @@ fn rare_loss() -> PolicySpec {
 
 #[test]
 fn random_networks() {
-    let mut separated = 0;
+    let (mut separated, mut reasons) = (0, Vec::new());
     for seed in 0..200 {
         let plan = random_plan(seed);
-        separated += usize::from(threads_for(&plan, 4).expect("the plan is valid").0 > 1);
+        let (threads, reason) = threads_for(&plan, 4).expect("the plan is valid");
+        separated += usize::from(threads > 1);
+        assert_eq!(reason.is_none(), threads > 1);
+        reasons.extend(reason);
         same_on_all(&plan, seed, 1);
     }
     assert!(separated > 100, "only {separated} of 200 networks have several parts");
+    assert!(reasons.contains(&OneThread::LittleToShare), "{reasons:?}");
 }
 
 #[test]

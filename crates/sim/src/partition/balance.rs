@@ -43,13 +43,19 @@ impl Groups {
             real.improve(&largest_first)
         });
         let [first, second] = divisions;
-        if second.most_work < first.most_work { second } else { first }
+        if second.most_work < first.most_work {
+            second
+        } else {
+            first
+        }
     }
 }
 
-/// What counts of a thread's work: the sum over threads is least where the largest is small.
+/// The eighth power of a thread's work: the sum over threads is least where the largest is small.
 fn cost(work: f64) -> f64 {
-    work.powi(8)
+    let square = work * work;
+    let fourth = square * square;
+    fourth * fourth
 }
 
 /// A division in the making.
@@ -99,7 +105,8 @@ impl<'a> Shares<'a> {
     /// What each thread would have to do more with the group on thread `part`.
     fn more(&self, group: usize, part: usize, toward: &[f64]) -> Vec<f64> {
         let all: f64 = toward.iter().sum();
-        let of = |other: usize| if other == part { self.groups.work[group] + all - toward[part] } else { toward[other] };
+        let of =
+            |other: usize| if other == part { self.groups.work[group] + all - toward[part] } else { toward[other] };
         (0..toward.len()).map(of).collect()
     }
 

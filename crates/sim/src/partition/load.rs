@@ -46,7 +46,11 @@ pub fn loads(plan: &Plan) -> Vec<f64> {
 fn round_trip(plan: &Plan, route: &RoutePlan) -> Dur {
     let delay = |&l: &usize| {
         let link: &LinkPlan = &plan.links[l];
-        link.delay + link.per_flow.as_ref().map_or(Dur::ZERO, |per_flow| Dur((per_flow.delay.least().0 + per_flow.delay.longest().0) / 2))
+        link.delay
+            + link
+                .per_flow
+                .as_ref()
+                .map_or(Dur::ZERO, |per_flow| Dur((per_flow.delay.least().0 + per_flow.delay.longest().0) / 2))
     };
     route.forward.iter().chain(&route.reverse).map(delay).fold(QUEUEING, |sum, delay| sum + delay)
 }
