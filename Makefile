@@ -424,6 +424,9 @@ bench-lab: $(EXTENSION) $(ENGINE_PAGE) web/built/lab.stamp ## Time a run in Chro
 bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors, forecast 16 (10 minutes; the machine must be idle)
 	$(BIN)/python -m benches.threads $(BENCH)
 
+bench-estimate: $(EXTENSION) ## Compare what --estimate predicts with what runs take (6 minutes; the machine must be idle)
+	$(BIN)/python -m benches.estimate $(BENCH)
+
 bench-hybrid: $(EXTENSION) ## Compare hybrid runs of networks with runs of all packets: errors and CPU time (5 minutes; the machine must be idle)
 	$(BIN)/python -m benches.hybrid $(BENCH)
 

@@ -70,6 +70,26 @@ classes = ["hop 1", "hop 2", "hop 3"]
 count = 900
 """
 
+SHORT_FLOWS = """
+name = "Flows that end"
+duration = "20 s"
+replications = 1
+
+[topology]
+kind = "dumbbell"
+rtts = ["40 ms", "60 ms", "80 ms", "100 ms", "140 ms"]
+access = { rate = "10 Gbit/s" }
+bottleneck = { rate = "1 Gbit/s", delay = "5 ms", buffer = "10000 packets", aqm = "pie" }
+
+[transport.default]
+preset = "rfc"
+
+[[traffic]]
+kind = "poisson"
+rate = "2500 /s"
+size = "30 packets"
+"""
+
 LITTLE_TO_DO = """
 name = "Little to do"
 duration = "300 s"
@@ -219,6 +239,7 @@ def main() -> None:
     here.build()
     plans = {name: compile(of.scenario()) for name, of in SPEED.items()}
     plans["100,000 flows"] = compile(case(100_000).scenario())
+    plans["50,000 flows of 30 packets"] = compile(from_toml(SHORT_FLOWS))
     plans["parking lot, 3 bottlenecks"] = compile(from_toml(PARKING_LOT))
     rows, forecasts = [], []
     needed = meeting(arguments.rounds)

@@ -55,9 +55,9 @@ fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     dict.set_item("capacity", w.capacity)?;
     dict.set_item("used", w.used)?;
     dict.set_item("used_by_class", array(py, w.used_by_class.iter().copied()))?;
-    let mut queue_s = vec![0.0; w.queue_times.longest() as usize + 1];
-    w.queue_times.iter().for_each(|(length, ns)| queue_s[length as usize] = ns as f64 / 1e9);
-    dict.set_item("queue_s", PyArray1::from_vec(py, queue_s))?;
+    let (lengths, seconds): (Vec<u32>, Vec<f64>) =
+        w.queue_times.iter().filter(|&(_, ns)| ns > 0).map(|(length, ns)| (length, ns as f64 / 1e9)).unzip();
+    dict.set_item("queue_times", (PyArray1::from_vec(py, lengths), PyArray1::from_vec(py, seconds)))?;
     dict.set_item("delay_sum", w.delay_sum)?;
     dict.set_item("delay_sum_sq", w.delay_sum_sq)?;
     dict.set_item("jitter_sum", w.jitter_sum)?;

@@ -180,12 +180,11 @@ def queue_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     """Seconds with ``queue`` packets in the queue, by replication, link and window; long queues in
     bins (:class:`marqueue.results.window.Window`)."""
     rows = _windows(plan, raws)
-    held = [np.flatnonzero(window["queue_s"]) for *_, window in rows]
+    times = [window["queue_times"] for *_, window in rows]
     out = Columns()
-    _window_keys(out, rows, [len(h) for h in held])
-    out.add("queue", pa.uint32(), "packets", held)
-    seconds = (window["queue_s"][h] for (*_, window), h in zip(rows, held, strict=True))
-    out.add("seconds", pa.float64(), "s", seconds)
+    _window_keys(out, rows, [len(lengths) for lengths, _ in times])
+    out.add("queue", pa.uint32(), "packets", (lengths for lengths, _ in times))
+    out.add("seconds", pa.float64(), "s", (seconds for _, seconds in times))
     return out.table()
 
 

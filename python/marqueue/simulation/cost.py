@@ -1,9 +1,11 @@
 """What a run will cost: packets, CPU time and memory, predicted from the first part of the run.
 
 The first part of one replication runs with a limit of events, which is doubled until the part has
-cost half a second of CPU time, or a twentieth of what the whole is predicted to cost. What comes
-later is extrapolated from the last half of that part, so that the start counts once. A link that
-was busy and whose rate changes later carries packets in proportion to its rate.
+cost half a second of CPU time, or a twentieth of what the whole is predicted to cost; or four times
+as much, while the second half of the part is unlike its second quarter. What comes later is
+extrapolated from the last half of that part, so that the start counts once. Packets that a queue
+has taken in and not let out by then do not go on coming: a link carries no more than it can. A link
+that was busy and whose rate changes later carries packets in proportion to its rate.
 """
 
 from __future__ import annotations
@@ -28,6 +30,9 @@ FIRST, FACTOR = 20_000, 2
 #: The part that is measured costs this share of the whole, and at least and at most this CPU time;
 #: it is not less than twice what comes before the first event, which is not known better than that.
 SHARE, LEAST, MOST = 0.05, 0.5, 20.0
+#: The part grows up to so many times this cost, while events a second or the CPU time of an event
+#: still change by more than CHANGE from its second quarter to its second half.
+PATIENCE, CHANGE = 4.0, 0.1
 #: A link that is used more than this is taken to carry packets in proportion to its rate.
 BUSY = 0.5
 #: A result has the samples of links once more than the engine, and a quarter of them is copied
@@ -77,7 +82,9 @@ class _Part:
     """Simulated."""
     cpu: float = 0.0
     arrivals: tuple[float, ...] = ()
-    """By link with a queue, as are the capacity that there was and what was used of it."""
+    """By link with a queue, as are what left it (sent or dropped), the capacity that there was and
+    what was used of it."""
+    left: tuple[float, ...] = ()
     used: tuple[float, ...] = ()
     capacity: tuple[float, ...] = ()
     links: tuple[int, ...] = ()
@@ -114,11 +121,15 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     threads_at_most = jobs or len(os.sched_getaffinity(0))
     memory = float(resident_bytes())
     start = _run(replication, 1)
+    earlier = _Part()
     for before, part in _parts(replication, max(FIRST, start.flows)):
         rest = _rest(before, part, start.cpu, plan, duration)
         enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + rest.cpu))
+        if not _is_steady(earlier, before, part):
+            enough *= PATIENCE
         if part.cpu - start.cpu >= min(enough, MOST):
             break
+        earlier = before
     number = round(experiment.seconds / duration)
     threads = min(threads_at_most, number)
     cpu = part.cpu + rest.cpu
@@ -169,6 +180,10 @@ def _run(replication: Replication, most: int) -> _Part:
         float(raw["ended"]),
         cpu,
         total("arrivals"),
+        tuple(
+            sum(w["departures"] + sum(w["drops"].values()) for w in link["windows"])
+            for link in links
+        ),
         total("used"),
         total("capacity"),
         tuple(link["link"] for link in links),
@@ -183,20 +198,33 @@ def _rest(before: _Part, part: _Part, start: float, plan: Any, duration: float) 
     span, left = part.seconds - before.seconds, duration - part.seconds
     if left <= 0 or span <= 0:
         return _Rest(0.0, 0.0, 0.0)
-    arrivals = _since(before.arrivals, part.arrivals)
+    packets_left = _since(before.left, part.left)
     used = _since(before.used, part.used)
     capacity = _since(before.capacity, part.capacity)
     later = 0.0
-    for index, packets, spent, there in zip(part.links, arrivals, used, capacity, strict=True):
+    for index, packets, spent, there in zip(part.links, packets_left, used, capacity, strict=True):
         busy = there > 0 and spent > BUSY * there
         change = _change_of_rate(plan["links"][index], part.seconds, duration) if busy else 1.0
         later += packets * change
-    times = left / span * (later / sum(arrivals) if sum(arrivals) else 1.0)
+    arrivals = sum(_since(before.arrivals, part.arrivals))
+    times = left / span * (later / arrivals if arrivals else 1.0)
     events = times * (part.events - before.events)
     an_event = (part.cpu - start) / part.events
     if part.cpu - before.cpu > LEAST + start:
         an_event = (part.cpu - before.cpu) / (part.events - before.events)
-    return _Rest(events, times * sum(arrivals), events * an_event)
+    return _Rest(events, times * arrivals, events * an_event)
+
+
+def _is_steady(earlier: _Part, before: _Part, part: _Part) -> bool:
+    """Whether events come as often, and take as long, from ``before`` to ``part`` as they did from
+    ``earlier`` to ``before``."""
+
+    def rates(since: _Part, until: _Part) -> tuple[float, float]:
+        events = max(1, until.events - since.events)
+        return (until.seconds - since.seconds) / events, (until.cpu - since.cpu) / events
+
+    pairs = zip(rates(earlier, before), rates(before, part), strict=True)
+    return all(abs(now - then) <= CHANGE * then for then, now in pairs)
 
 
 def _since(before: Sequence[float], now: Sequence[float]) -> list[float]:

@@ -1,0 +1,167 @@
+"""What `marqueue run --estimate` predicts, beside what the run takes.
+
+    python -m benches.estimate [--only NAME ...]
+
+One replication of each set-up on one thread. Prediction and run are processes of their own, one
+after the other. Measurements and table go to docs/performance.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import marqueue._core as _core
+from benches import scale
+from benches.peers import SPEED
+from benches.record import record, table
+from marqueue import load, run
+from marqueue.scenario import Scenario, from_toml
+from marqueue.simulation.cost import predict
+from marqueue.simulation.experiment import replications_of
+from marqueue.simulation.limits import NO_LIMITS
+
+SCENARIOS = Path(__file__).parents[1] / "scenarios"
+HEAD = (
+    "set-up", "measured", "million packets: predicted", "came", "ratio", "CPU s: predicted", "came", "ratio",
+    "MB: predicted", "came", "ratio",
+)  # fmt: skip
+
+
+def example(name: str, duration: str, *changes: str) -> Scenario:
+    """A scenario of the examples, longer."""
+    return load(
+        SCENARIOS / f"{name}.toml", [f"duration={duration}", "replications=1", *changes]
+    )
+
+
+def peer(name: str, seconds: float) -> Scenario:
+    """A dumbbell of the comparison with ns-2, longer."""
+    case = next(case for key, case in SPEED.items() if key.startswith(f"{name}:"))
+    return replace(case, duration=seconds).scenario()
+
+
+def dumbbell(preset: str, flows: int, each: float, buffer: float, seconds: float) -> Scenario:
+    """Long flows of a preset with ``each`` Mbit/s each through PIE, and a buffer of so many
+    bandwidth-delay products."""
+    rate = flows * each
+    return from_toml(f"""
+name = "{flows} flows of the preset {preset}"
+duration = "{seconds} s"
+warmup = "{seconds / 2} s"
+replications = 1
+
+[topology]
+kind = "dumbbell"
+rtts = ["100 ms"]
+access = {{ rate = "{max(10 * rate, 1000)} Mbit/s" }}
+
+[topology.bottleneck]
+rate = "{rate} Mbit/s"
+delay = "10 ms"
+buffer = "{max(10, round(buffer * rate * 0.1e6 / 8 / 1000))} packets"
+aqm = "pie"
+
+[transport.default]
+preset = "{preset}"
+
+[[traffic]]
+kind = "tcp"
+count = {flows}
+jitter = "2 s"
+""")
+
+
+SET_UPS: Mapping[str, Callable[[], Scenario]] = {
+    "dumbbell of the examples, 10 min": lambda: example("dumbbell", "600 s"),
+    "parking lot of the examples, 10 min": lambda: example("parking-lot", "600 s"),
+    "(i), 500 s": lambda: peer("i", 500.0),
+    "(ii), 200 s": lambda: peer("ii", 200.0),
+    "(iii), 2000 s": lambda: peer("iii", 2000.0),
+    "preset rfc, 1000 flows of 1 Mbit/s, 30 s": lambda: dumbbell("rfc", 1000, 1.0, 1.0, 30.0),
+    "preset linux, 1000 flows of 1 Mbit/s, 30 s": lambda: dumbbell("linux", 1000, 1.0, 1.0, 30.0),
+    "preset linux, 10,000 flows of 100 kbit/s, 60 s": lambda: dumbbell(
+        "linux", 10_000, 0.1, 1.0, 60.0
+    ),
+    "the same, a tenth of the buffer": lambda: dumbbell("linux", 10_000, 0.1, 0.1, 60.0),
+    "bench-scale, 100,000 flows, 10 s": lambda: scale.case(100_000).scenario(),
+    "bench-scale, 1,000,000 flows, 10 s": lambda: scale.case(1_000_000).scenario(),
+}
+
+
+def predicted(name: str) -> dict[str, float]:
+    """The prediction of a set-up, in this process."""
+    cost = predict(SET_UPS[name](), 1)
+    return {
+        "packets": cost.packets,
+        "cpu": cost.cpu_seconds,
+        "memory": cost.memory,
+        "share": cost.measured_share,
+    }
+
+
+def came(name: str) -> dict[str, float]:
+    """What the whole run takes, in this process."""
+    scenario = SET_UPS[name]()
+    result = run(scenario, jobs=1, threads=1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    each = replications_of(scenario, NO_LIMITS)[0]
+    # The result has packets by measuring window, without those before.
+    raw: Any = _core.run(each.plan, each.seed, _core.Control(), {})
+    windows = [window for link in raw["links"] for window in link["windows"]]
+    return {
+        "packets": float(sum(window["arrivals"] for window in windows)),
+        "cpu": result.provenance.circumstances.cpu_seconds,
+        "memory": float(peak),
+    }
+
+
+@dataclass(frozen=True)
+class Row:
+    """A set-up."""
+
+    name: str
+    predicted: dict[str, float]
+    came: dict[str, float]
+
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        cells = [self.name, f"{self.predicted['share']:.0%}"]
+        for key, unit, digits in (("packets", 1e6, 1), ("cpu", 1.0, 1), ("memory", 1e6, 0)):
+            ours, real = self.predicted[key], self.came[key]
+            cells += [f"{ours / unit:.{digits}f}", f"{real / unit:.{digits}f}", f"{ours / real:.2f}"]
+        return cells
+
+
+def alone(what: str, name: str) -> dict[str, float]:
+    """A prediction or a run, in a process of its own."""
+    command = [sys.executable, "-m", "benches.estimate", "--alone", what, name]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return dict(json.loads(done.stdout))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="set-ups that begin so")
+    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.alone:
+        what, name = arguments.alone
+        print(json.dumps({"predicted": predicted, "came": came}[what](name)))
+        return
+    chosen = tuple(arguments.only or [""])
+    rows = []
+    for name in (name for name in SET_UPS if name.startswith(chosen)):
+        rows.append(Row(name, alone("predicted", name), alone("came", name)))
+        print(*rows[-1].cells(), sep="; ", flush=True)
+    if not arguments.only:
+        record("estimate", [asdict(row) for row in rows], table(HEAD, [r.cells() for r in rows]))
+
+
+if __name__ == "__main__":
+    main()
