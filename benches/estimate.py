@@ -28,16 +28,17 @@ from marqueue.simulation.limits import NO_LIMITS
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 HEAD = (
-    "set-up", "measured", "million packets: predicted", "came", "ratio", "CPU s: predicted", "came", "ratio",
-    "MB: predicted", "came", "ratio",
-)  # fmt: skip
+    "set-up",
+    "measured",
+    *("million packets: predicted", "came", "ratio"),
+    *("CPU s: predicted", "came", "ratio"),
+    *("MB: predicted", "came", "ratio"),
+)
 
 
 def example(name: str, duration: str, *changes: str) -> Scenario:
     """A scenario of the examples, longer."""
-    return load(
-        SCENARIOS / f"{name}.toml", [f"duration={duration}", "replications=1", *changes]
-    )
+    return load(SCENARIOS / f"{name}.toml", [f"duration={duration}", "replications=1", *changes])
 
 
 def peer(name: str, seconds: float) -> Scenario:
@@ -134,7 +135,11 @@ class Row:
         cells = [self.name, f"{self.predicted['share']:.0%}"]
         for key, unit, digits in (("packets", 1e6, 1), ("cpu", 1.0, 1), ("memory", 1e6, 0)):
             ours, real = self.predicted[key], self.came[key]
-            cells += [f"{ours / unit:.{digits}f}", f"{real / unit:.{digits}f}", f"{ours / real:.2f}"]
+            cells += [
+                f"{ours / unit:.{digits}f}",
+                f"{real / unit:.{digits}f}",
+                f"{ours / real:.2f}",
+            ]
         return cells
 
 

@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from marqueue.ns2.case import Case
-from marqueue.scenario import compile, load
+from marqueue.scenario import compile, kernels_of, load
+from marqueue.scenario.compilation import Plan
 
 ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -116,10 +116,9 @@ def floor(flows: int, classes: int, packets: int) -> Floor:
     return Floor(**json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout))
 
 
-def can_run(plan: Mapping[str, Any]) -> bool:
+def can_run(plan: Plan) -> bool:
     """Whether ``once``, which has neither Linux kernels nor the QUIC library, can run a plan."""
-    kernels = any("stack" in each for each in plan["transports"])
-    return not kernels and not any("quic" in each["kind"] for each in plan["traffic"])
+    return not kernels_of(plan) and not any("quic" in each["kind"] for each in plan["traffic"])
 
 
 if __name__ == "__main__":
