@@ -430,6 +430,9 @@ bench-estimate: $(EXTENSION) ## Compare what --estimate predicts with what runs 
 bench-hybrid: $(EXTENSION) ## Compare hybrid runs of networks with runs of all packets: errors and CPU time (5 minutes; the machine must be idle)
 	$(BIN)/python -m benches.hybrid $(BENCH)
 
+bench-hybrid-phases: $(EXTENSION) ## How much of the error of hybrid runs comes from constant delays (2 minutes)
+	$(BIN)/python -m benches.hybrid_phases $(BENCH)
+
 bench-hybrid-large: $(EXTENSION) ## The same for 10,000 links and a million flows, without errors (5 minutes)
 	$(BIN)/python -m benches.hybrid_large $(BENCH)
 
