@@ -3,7 +3,7 @@
 
 use crate::mailboxes::Handover;
 use crate::packet_options::PacketOptions;
-use marqueue_core::{Form, Forms, Packet, Time};
+use marqueue_core::{ring, Form, Forms, Packet, Time};
 use std::vec::Drain;
 
 /// What stands in a packet's options field.
@@ -103,6 +103,10 @@ impl Batch {
     /// this one.
     pub fn take<'a>(&'a mut self, known: &'a mut Vec<FormAndLink>) -> Packets<'a> {
         known.append(&mut self.new);
+        // Another processor has written them: its cache gives them faster if all are asked for at once.
+        for place in self.places.iter().step_by(ring::per_cache_line::<Place>()) {
+            ring::prefetch_after(place, 0);
+        }
         Packets {
             known,
             first: self.first,
