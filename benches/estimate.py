@@ -20,6 +20,7 @@ import marqueue._core as _core
 from benches import scale
 from benches.peers import SPEED
 from benches.record import record, table
+from benches.threads import SHORT_FLOWS
 from marqueue import load, run
 from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation.cost import predict
@@ -79,17 +80,21 @@ jitter = "2 s"
 
 
 SET_UPS: Mapping[str, Callable[[], Scenario]] = {
-    "dumbbell of the examples, 10 min": lambda: example("dumbbell", "600 s"),
-    "parking lot of the examples, 10 min": lambda: example("parking-lot", "600 s"),
+    "dumbbell of the examples, 2 h": lambda: example("dumbbell", "7200 s"),
+    "parking lot of the examples, 1 h": lambda: example("parking-lot", "3600 s"),
     "(i), 500 s": lambda: peer("i", 500.0),
     "(ii), 200 s": lambda: peer("ii", 200.0),
-    "(iii), 2000 s": lambda: peer("iii", 2000.0),
-    "preset rfc, 1000 flows of 1 Mbit/s, 30 s": lambda: dumbbell("rfc", 1000, 1.0, 1.0, 30.0),
-    "preset linux, 1000 flows of 1 Mbit/s, 30 s": lambda: dumbbell("linux", 1000, 1.0, 1.0, 30.0),
+    "(iii), 20,000 s": lambda: peer("iii", 20_000.0),
+    "preset rfc, 1000 flows of 1 Mbit/s, 300 s": lambda: dumbbell("rfc", 1000, 1.0, 1.0, 300.0),
+    "preset linux, 1000 flows of 1 Mbit/s, 300 s": lambda: dumbbell("linux", 1000, 1.0, 1.0, 300.0),
     "preset linux, 10,000 flows of 100 kbit/s, 60 s": lambda: dumbbell(
         "linux", 10_000, 0.1, 1.0, 60.0
     ),
     "the same, a tenth of the buffer": lambda: dumbbell("linux", 10_000, 0.1, 0.1, 60.0),
+    "preset linux, 100,000 flows of 100 kbit/s, 8 s": lambda: dumbbell(
+        "linux", 100_000, 0.1, 1.0, 8.0
+    ),
+    "short flows, 300 s": lambda: from_toml(SHORT_FLOWS, ["duration=300 s"]),
     "bench-scale, 100,000 flows, 10 s": lambda: scale.case(100_000).scenario(),
     "bench-scale, 1,000,000 flows, 10 s": lambda: scale.case(1_000_000).scenario(),
 }
