@@ -1,9 +1,9 @@
 //! Packets that one part of a network hands over to another: 16 bytes each, where time, link and packet take 40. Their memory
-//! goes from one processor to another, a cache line at a time, which takes both longer than all else they do there.
+//! goes from one processor to another, a cache line at a time, so the less of it the better.
 
 use crate::mailboxes::Handover;
 use crate::packet_options::PacketOptions;
-use marqueue_core::{ring, Form, Forms, Packet, Time};
+use marqueue_core::{Form, Forms, Packet, Time};
 use std::vec::Drain;
 
 /// What stands in a packet's options field.
@@ -29,7 +29,7 @@ struct Place {
     field: Field,
 }
 
-/// A packet's form and the link by which it comes, of which its form tells the stage behind: a form has one link.
+/// A packet's form and the link by which it comes. A form has the next stage, and behind one link only comes that stage.
 pub type FormAndLink = (Form, u32);
 
 /// What a part that sends batches to another remembers of them.
@@ -103,10 +103,6 @@ impl Batch {
     /// this one.
     pub fn take<'a>(&'a mut self, known: &'a mut Vec<FormAndLink>) -> Packets<'a> {
         known.append(&mut self.new);
-        // Another processor has written them: its cache gives them faster if all are asked for at once.
-        for place in self.places.iter().step_by(ring::per_cache_line::<Place>()) {
-            ring::prefetch_after(place, 0);
-        }
         Packets {
             known,
             first: self.first,

@@ -107,8 +107,9 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     """Predicts the cost of a run of a scenario.
 
     ``jobs`` is the number of threads, by default one per processor. Takes about as long as a
-    tenth of a replication, at most two fifths, at least half a second and at most a minute. Raises RunError if the
-    scenario names kernels, whose time is not that of this process, and ScenarioError.
+    tenth of a replication, at most two fifths, at least half a second and at most a minute.
+    Raises RunError if the scenario names kernels, whose time is not that of this process, and
+    ScenarioError.
     """
     experiment = Experiment.of(scenario, None, None, ())
     plan = compile(experiment.scenario)

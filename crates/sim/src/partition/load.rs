@@ -1,5 +1,6 @@
 //! How many packets each route of a plan will have, as far as that can be told before the run.
 
+use crate::delay_law::DelayLaw;
 use crate::plan::{LinkPlan, Plan, RoutePlan, TrafficKind};
 use marqueue_core::{Bytes, Dur, Rate};
 
@@ -44,15 +45,10 @@ pub fn loads(plan: &Plan) -> Vec<f64> {
 
 /// The round-trip time without much queueing.
 fn round_trip(plan: &Plan, route: &RoutePlan) -> Dur {
-    let delay = |&l: &usize| {
-        let link: &LinkPlan = &plan.links[l];
-        link.delay
-            + link
-                .per_flow
-                .as_ref()
-                .map_or(Dur::ZERO, |per_flow| Dur((per_flow.delay.least().0 + per_flow.delay.longest().0) / 2))
-    };
-    route.forward.iter().chain(&route.reverse).map(delay).fold(QUEUEING, |sum, delay| sum + delay)
+    let middle = |law: &DelayLaw| Dur((law.least().0 + law.longest().0) / 2);
+    let delay = |link: &LinkPlan| link.per_flow.as_ref().map_or(link.delay, |per_flow| middle(&per_flow.delay));
+    let links = route.forward.iter().chain(&route.reverse);
+    links.map(|&l| delay(&plan.links[l])).fold(QUEUEING, |sum, delay| sum + delay)
 }
 
 fn packets_a_second(rate: Rate, packet: Bytes) -> f64 {
