@@ -29,7 +29,8 @@ struct Place {
     field: Field,
 }
 
-/// A packet's form and the link by which it comes. A form has the next stage, and behind one link only comes that stage.
+/// A packet's form, and the link by which it comes. Packets of one form come by one link, because the form has the number of
+/// the next stage, which lies behind that link alone.
 pub type FormAndLink = (Form, u32);
 
 /// What a part that sends batches to another remembers of them.

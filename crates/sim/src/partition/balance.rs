@@ -1,6 +1,6 @@
-//! Which thread gets which group of places: so that all have equally much to do and hand over little.
+//! Divides groups of places among threads, so that all have about equally much to do and hand over few packets.
 
-/// How often all groups are tried elsewhere, at most. Each time costs as much as the first division.
+/// How often all groups are tried on other threads, at most. Each time costs as much as the first division.
 const MOST_PASSES: usize = 8;
 
 /// Groups of places that stay together, and what passes between them.

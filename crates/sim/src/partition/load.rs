@@ -6,9 +6,10 @@ use marqueue_core::{Bytes, Dur, Rate};
 
 /// The mean congestion window of a TCP flow, packets. How large it is makes no difference where all flows are TCP's.
 const WINDOW: f64 = 10.0;
-/// The round-trip time beyond propagation: flows with next to none of that do not send without end.
+/// Time in queues, which is added to the propagation delays of a round trip: a flow with next to no propagation delay has
+/// a finite rate too.
 const QUEUEING: Dur = Dur(10_000_000);
-/// A rate-based flow sends so much in place of a rate that only the run shows.
+/// What a rate-based flow is taken to send. Its real rate comes from the run.
 const PACKETS_A_SECOND: f64 = 100.0;
 
 /// Packets a second on each route.
