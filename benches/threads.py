@@ -10,14 +10,19 @@ each other, which share nothing: processors that are threads of one core, or tha
 out, slow each other down. And the parts of a run take turns on one thread
 (``marqueue_sim::rehearse``), for up to 16 parts. From what each part took at each meeting, and the
 time that two threads need to meet, which is measured first, follows what the run would take on
-processors that do not slow each other down. Measurements and tables go to docs/performance.
+processors that do not slow each other down.
+
+Last, some plans run beside programs that only take processors, with up to twice as many threads as
+there are processors. Measurements and tables go to docs/performance.
 """
 
 import argparse
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from statistics import median
 
@@ -111,6 +116,27 @@ HEAD = ("plan", "threads", "wall, s", "least", "most", "times one thread's speed
 PARTS = (2, 4, 8, 16)
 """Threads of the forecast."""
 FORECAST = ("plan", *(f"{parts} threads" for parts in PARTS))
+
+
+MANY_MEETINGS = """
+name = "Many meetings"
+duration = "10 s"
+replications = 1
+
+[topology]
+kind = "dumbbell"
+bottleneck = { rate = "1 Gbit/s", delay = "0.2 ms", buffer = "100 packets", aqm = "droptail" }
+rtts = ["1 ms", "2 ms", "3 ms", "4 ms"]
+
+[[traffic]]
+kind = "cbr"
+count = 400
+rate = "1 Mbit/s"
+packet = "1000 B"
+"""
+"""Some packets at each of very many meetings: what waiting for a processor costs most."""
+
+BUSY = ("plan", "threads", "idle machine, s", *(f"{n} busy programs, s" for n in (1, 2)))
 
 
 @dataclass(frozen=True)
@@ -230,6 +256,32 @@ def forecast(
     )
 
 
+@contextmanager
+def busy(programs: int) -> Iterator[None]:
+    """So many programs that only take processors."""
+    running = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(programs)
+    ]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+        for each in running:
+            each.wait()
+
+
+def beside_others(plan: Mapping[str, object], threads: int, rounds: int) -> list[float]:
+    """Median wall times beside 0, 1 and 2 busy programs, s."""
+    times = []
+    for programs in range(3):
+        with busy(programs):
+            times.append(
+                median(here.run_plan(plan, 1, here.ONCE, threads).wall for _ in range(rounds))
+            )
+    return times
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     most = len(os.sched_getaffinity(0))
@@ -250,6 +302,18 @@ def main() -> None:
         for parts in PARTS:
             forecasts.append(forecast(name, plan, parts, arguments.rounds, needed))
             print(name, forecasts[-1].cell(), sep="; ", flush=True)
+    shared = []
+    few = {name: plans[name] for name in (*list(SPEED)[:1], "parking lot, 3 bottlenecks")}
+    few["many meetings"] = compile(from_toml(MANY_MEETINGS))
+    for name, plan in few.items():
+        for each in (1, most, 2 * most):
+            shared.append((name, each, *beside_others(plan, each, arguments.rounds)))
+            print(*shared[-1], sep="; ", flush=True)
+    record(
+        "threads-busy",
+        [dict(zip(("name", "threads", "walls"), (n, t, w), strict=True)) for n, t, *w in shared],
+        table(BUSY, [[n, str(t), *(f"{wall:.3f}" for wall in w)] for n, t, *w in shared]),
+    )
     record("threads", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows]))
     record(
         "threads-forecast",

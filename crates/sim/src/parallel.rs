@@ -5,9 +5,10 @@
 //! scheduled; a source has the same number in each part; and what happens in one part changes nothing in another but by
 //! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
 
-use crate::batch::Batch;
-use crate::engine::{Engine, Part, Progress};
-use crate::mailboxes::Mailboxes;
+mod exchange;
+mod team;
+
+use crate::engine::{Engine, Part};
 use crate::partition::{obstacle, OneThread, Partition};
 use crate::plan::{Plan, TrafficKind};
 use crate::plan_check::check_plan;
@@ -15,20 +16,9 @@ use crate::programs::NoPrograms;
 use crate::result::{FlowTable, RunResult};
 use crate::route::Routes;
 use crate::run::{collect, edges, measured, prepare, refuse_external, run, Control, RunError};
+use exchange::Exchange;
 use marqueue_core::Time;
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::Duration;
-
-/// Number of events between two looks at the control.
-const EVENTS_PER_CHECK: u32 = 1 << 14;
-/// How often a thread that waits looks at the clocks of others before it lets other threads of the machine run.
-const SPINS: u32 = 1 << 10;
-/// How long a thread sleeps that seems to have no processor to itself.
-const SLEEP: Duration = Duration::from_micros(50);
-/// Meetings between two such sleeps, at least: where there is no other processor, sleeping is of no use.
-const MEETINGS_PER_SLEEP: u32 = 64;
+use team::Team;
 
 /// On how many threads, at most `most`, this plan runs, and why on no more if it is one.
 ///
@@ -118,8 +108,7 @@ pub fn rehearse(
         meetings += 1;
     }
     control.record(plan.duration);
-    let results =
-        engines.into_iter().map(|e| collect(e.finish(), edges(plan), plan.duration, &measured(plan))).collect();
+    let results = engines.into_iter().map(|engine| result_of(plan, engine)).collect();
     let wall = reached.into_iter().max().unwrap_or(0);
     Ok(Some(Rehearsal { result: merge(plan, partition, results), work, meetings, wall }))
 }
@@ -137,122 +126,22 @@ fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>
     Ok(Partition::new(plan, &Routes::new(plan, &prepared.configs, &prepared.pipes), most))
 }
 
-/// What the threads of a run share.
-#[derive(Debug)]
-struct Exchange<'a> {
-    partition: &'a Partition,
-    control: &'a Control,
-    mailboxes: Mailboxes<Batch>,
-    /// A thread has ended without a result.
-    broken_off: AtomicBool,
-}
-
-impl<'a> Exchange<'a> {
-    fn new(partition: &'a Partition, control: &'a Control) -> Exchange<'a> {
-        let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone());
-        Exchange { partition, control, mailboxes, broken_off: AtomicBool::new(false) }
-    }
-
-    /// Hands over what `part` has sent, and then says how far it has come.
-    fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
-        let slowest = self.mailboxes.publish(part, clock, engine.out());
-        if slowest != u64::MAX {
-            self.control.record(Time(slowest));
-        }
-    }
-
-    /// Simulates `part` up to `bound`, before which nothing can arrive there that has not been handed over. Returns
-    /// whether the run has ended.
-    fn advance(&self, part: usize, engine: &mut Engine, bound: Time) -> Result<bool, RunError> {
-        // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
-        self.mailboxes.deliver(part, |from, batch| engine.accept(from, batch));
-        loop {
-            match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
-                Progress::Reached => break,
-                Progress::Spent if self.is_over() => return Err(RunError::Cancelled),
-                Progress::Spent => {}
-                Progress::Ended => {
-                    self.publish(part, engine, u64::MAX);
-                    return Ok(true);
-                }
-            }
-        }
-        engine.settle_borders(Time(bound.0 - 1));
-        self.publish(part, engine, bound.0);
-        Ok(false)
-    }
-
-    fn is_over(&self) -> bool {
-        self.control.is_cancelled() || self.broken_off.load(Ordering::Relaxed)
-    }
-}
-
-/// Tells other threads not to wait when this one panics.
-struct BreaksOff<'a>(&'a AtomicBool);
-
-impl Drop for BreaksOff<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
+/// Runs the parts of a plan, each on a thread.
 fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -> Result<RunResult, RunError> {
-    let parts = partition.parts;
-    let exchange = &Exchange::new(partition, control);
-    let results = thread::scope(|scope| {
-        let others: Vec<_> = (1..parts).map(|part| scope.spawn(move || run_part(plan, seed, exchange, part))).collect();
-        let mut results = vec![run_part(plan, seed, exchange, 0)];
-        results.extend(others.into_iter().map(|thread| match thread.join() {
-            Ok(result) => result,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }));
-        results
-    });
-    let results = results.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let results = Team::new(plan, seed, Exchange::new(partition, control)).run()?;
     control.record(plan.duration);
     Ok(merge(plan, partition, results))
-}
-
-/// Simulates one part to the end.
-fn run_part(plan: &Plan, seed: u64, exchange: &Exchange<'_>, part: usize) -> Result<RunResult, RunError> {
-    let _guard = BreaksOff(&exchange.broken_off);
-    let mut engine = engine_of(plan, seed, exchange.partition, part)?;
-    let (mut clock, mut waited, mut meetings) = (Time::ZERO, 0, MEETINGS_PER_SLEEP);
-    loop {
-        // In short steps, although the bound may be later: the other threads can go on as soon as a clock is published.
-        let bound = exchange.mailboxes.bound(part).min(exchange.partition.next_meeting(clock));
-        if bound <= clock {
-            waited += 1;
-            if waited % SPINS == 0 {
-                if exchange.is_over() {
-                    return Err(RunError::Cancelled);
-                }
-                thread::yield_now();
-                // What this one waited for happened just when it let others run: they share a processor. The operating
-                // system gives a thread that wakes up an idle one, where it leaves two that are busy for long together.
-                if meetings >= MEETINGS_PER_SLEEP && exchange.mailboxes.bound(part) > clock {
-                    thread::sleep(SLEEP);
-                    meetings = 0;
-                }
-            }
-            spin_loop();
-            continue;
-        }
-        waited = 0;
-        if exchange.advance(part, &mut engine, bound)? {
-            return Ok(collect(engine.finish(), edges(plan), plan.duration, &measured(plan)));
-        }
-        clock = bound;
-        meetings = meetings.saturating_add(1);
-    }
 }
 
 /// The engine of one part.
 fn engine_of(plan: &Plan, seed: u64, partition: &Partition, part: usize) -> Result<Engine, RunError> {
     let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
     Ok(Engine::new(plan, seed, prepared, Some(Part::new(partition, part))))
+}
+
+/// The result of one part whose engine has ended.
+fn result_of(plan: &Plan, engine: Engine) -> RunResult {
+    collect(engine.finish(), edges(plan), plan.duration, &measured(plan))
 }
 
 /// One result from those of all parts: each thing from the part that it belongs to.

@@ -1,0 +1,81 @@
+//! What the parts of a run share, and a step of one of them.
+
+use crate::batch::Batch;
+use crate::engine::{Engine, Progress};
+use crate::mailboxes::Mailboxes;
+use crate::partition::Partition;
+use crate::run::{Control, RunError};
+use marqueue_core::Time;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Number of events between two looks at the control.
+const EVENTS_PER_CHECK: u32 = 1 << 14;
+
+/// What the parts of a run share.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    pub partition: &'a Partition,
+    control: &'a Control,
+    mailboxes: Mailboxes<Batch>,
+    /// A thread has panicked.
+    broken_off: AtomicBool,
+}
+
+impl<'a> Exchange<'a> {
+    pub fn new(partition: &'a Partition, control: &'a Control) -> Exchange<'a> {
+        let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone());
+        Exchange { partition, control, mailboxes, broken_off: AtomicBool::new(false) }
+    }
+
+    /// To what time `part` may be simulated next, unless it has to wait for others.
+    pub fn bound(&self, part: usize) -> Option<Time> {
+        let clock = self.mailboxes.clock(part);
+        // In short steps, although the bound may be later: the other parts can go on as soon as a clock is published.
+        let bound = self.mailboxes.bound(part).min(self.partition.next_meeting(clock));
+        (bound > clock).then_some(bound)
+    }
+
+    /// Has `part` been simulated to the end?
+    pub fn has_ended(&self, part: usize) -> bool {
+        self.mailboxes.clock(part) == Time(u64::MAX)
+    }
+
+    /// Simulates `part` up to `bound`, before which nothing can arrive there that has not been handed over. Returns
+    /// whether the run has ended.
+    pub fn advance(&self, part: usize, engine: &mut Engine, bound: Time) -> Result<bool, RunError> {
+        // All that arrives before the bound was in the boxes before the clocks that it comes from were set.
+        self.mailboxes.deliver(part, |from, batch| engine.accept(from, batch));
+        loop {
+            match engine.advance_until(Time(bound.0 - 1), EVENTS_PER_CHECK) {
+                Progress::Reached => break,
+                Progress::Spent if self.is_over() => return Err(RunError::Cancelled),
+                Progress::Spent => {}
+                Progress::Ended => {
+                    self.publish(part, engine, u64::MAX);
+                    return Ok(true);
+                }
+            }
+        }
+        engine.settle_borders(Time(bound.0 - 1));
+        self.publish(part, engine, bound.0);
+        Ok(false)
+    }
+
+    /// Hands over what `part` has sent, and then says how far it has come.
+    fn publish(&self, part: usize, engine: &mut Engine, clock: u64) {
+        let slowest = self.mailboxes.publish(part, clock, engine.out());
+        if slowest != u64::MAX {
+            self.control.record(Time(slowest));
+        }
+    }
+
+    /// Is there no use in going on?
+    pub fn is_over(&self) -> bool {
+        self.control.is_cancelled() || self.broken_off.load(Ordering::Relaxed)
+    }
+
+    /// A thread has panicked: others need not wait for it.
+    pub fn break_off(&self) {
+        self.broken_off.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,200 @@
+//! The threads of a run. Each simulates a part of its own, and takes a step of another part when it waits for one that
+//! nobody simulates.
+//!
+//! Where there are fewer free processors than threads, the part that a thread waits for may belong to a thread without a
+//! processor. It would get one some milliseconds later, and lose it again soon, at each of thousands of meetings.
+
+use super::exchange::Exchange;
+use super::{engine_of, result_of};
+use crate::engine::Engine;
+use crate::mailboxes::Apart;
+use crate::plan::Plan;
+use crate::result::RunResult;
+use crate::run::RunError;
+use std::hint::spin_loop;
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+/// How often a thread that waits looks at the clocks of others before it takes their steps.
+const SPINS: u32 = 1 << 10;
+/// How long a thread sleeps that seems to share its processor with another. The operating system gives a thread that
+/// wakes up an idle one, where it leaves two that are busy for long together.
+const SLEEP: Duration = Duration::from_micros(50);
+/// Steps between two such sleeps, at least. While they are of no use, because there is no idle processor, the next one
+/// comes after twice as many.
+const STEPS_PER_SLEEP: u64 = 64;
+
+/// The threads of a run, one for each part.
+#[derive(Debug)]
+pub struct Team<'a> {
+    plan: &'a Plan,
+    seed: u64,
+    exchange: Exchange<'a>,
+    /// Each is locked while a thread takes a step of that part.
+    parts: Vec<Apart<Mutex<State>>>,
+}
+
+/// A part of the network.
+#[derive(Debug)]
+enum State {
+    Unbuilt,
+    Running(Box<Engine>),
+    Ended(Box<RunResult>),
+}
+
+/// Tells other threads not to wait when this one panics.
+struct BreaksOff<'a>(&'a Exchange<'a>);
+
+impl Drop for BreaksOff<'_> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.break_off();
+        }
+    }
+}
+
+impl<'a> Team<'a> {
+    pub fn new(plan: &'a Plan, seed: u64, exchange: Exchange<'a>) -> Team<'a> {
+        let parts = (0..exchange.partition.parts).map(|_| Apart(Mutex::new(State::Unbuilt))).collect();
+        Team { plan, seed, exchange, parts }
+    }
+
+    /// Simulates all parts to the end and returns their results.
+    pub fn run(self) -> Result<Vec<RunResult>, RunError> {
+        thread::scope(|scope| {
+            let others: Vec<_> = (1..self.parts.len())
+                .map(|part| {
+                    let team = &self;
+                    scope.spawn(move || team.work(part))
+                })
+                .collect();
+            let mut ends = vec![self.work(0)];
+            ends.extend(others.into_iter().map(|thread| match thread.join() {
+                Ok(end) => end,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }));
+            ends.into_iter().collect::<Result<(), _>>()
+        })?;
+        Ok(self.results())
+    }
+
+    /// Simulates part `own` to the end, and of others what nobody else does and `own` waits for.
+    fn work(&self, own: usize) -> Result<(), RunError> {
+        let _guard = BreaksOff(&self.exchange);
+        let (mut spins, mut patience) = (0, SPINS);
+        let (mut steps, mut steps_to_sleep) = (STEPS_PER_SLEEP, STEPS_PER_SLEEP);
+        while !self.exchange.has_ended(own) {
+            if self.step(own)? {
+                spins = 0;
+                steps += 1;
+                continue;
+            }
+            spins += 1;
+            if spins < patience {
+                spin_loop();
+                continue;
+            }
+            spins = 0;
+            if self.exchange.is_over() {
+                return Err(RunError::Cancelled);
+            }
+            if !self.help(own)? {
+                patience = SPINS;
+                thread::yield_now();
+                continue;
+            }
+            // Who has no processor now will hardly have one at the next meeting.
+            patience = 1;
+            steps += 1;
+            if steps >= steps_to_sleep {
+                thread::sleep(SLEEP);
+                steps_to_sleep = if steps > 2 * steps_to_sleep { STEPS_PER_SLEEP } else { 2 * steps_to_sleep };
+                steps = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a step of another part than `own`, if there is one that may go on and does not.
+    fn help(&self, own: usize) -> Result<bool, RunError> {
+        for part in (0..self.parts.len()).filter(|&part| part != own) {
+            if self.step(part)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes the next step of `part`. Returns whether there was one and no other thread was about to take it.
+    fn step(&self, part: usize) -> Result<bool, RunError> {
+        if self.exchange.bound(part).is_none() {
+            return Ok(false);
+        }
+        // It is poisoned if a thread has panicked, and then nobody goes on.
+        let Ok(mut state) = self.parts[part].0.try_lock() else { return Ok(false) };
+        // Another thread may have taken this step since.
+        let Some(bound) = self.exchange.bound(part) else { return Ok(false) };
+        if let State::Unbuilt = *state {
+            *state = State::Running(Box::new(engine_of(self.plan, self.seed, self.exchange.partition, part)?));
+        }
+        let State::Running(engine) = &mut *state else { unreachable!("a part that has ended has no bound") };
+        if self.exchange.advance(part, engine, bound)? {
+            let State::Running(engine) = std::mem::replace(&mut *state, State::Unbuilt) else { unreachable!("it ran") };
+            *state = State::Ended(Box::new(result_of(self.plan, *engine)));
+        }
+        Ok(true)
+    }
+
+    /// The results of all parts, which have ended.
+    fn results(self) -> Vec<RunResult> {
+        let states = self.parts.into_iter().map(|part| part.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let result = |state| match state {
+            State::Ended(result) => *result,
+            _ => unreachable!("all parts have ended"),
+        };
+        states.map(result).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest;
+    use crate::parallel::{merge, partition_of};
+    use crate::run::{run, Control};
+    use serde_json::{from_value, json};
+
+    /// A chain of three queues, with flows over each.
+    fn chain() -> Plan {
+        let queue = json!({"policy": {"name": "red", "params": {"min_th": 5.0, "max_th": 15.0}},
+            "limit": {"packets": 30}, "signal": "ecn", "mean_packet": 1500});
+        let link = |name: String| json!({"name": name, "rate": 10_000_000, "delay": 4_000_000, "queue": queue});
+        let links: Vec<_> =
+            (0..3).flat_map(|hop| [link(format!("there {hop}")), link(format!("back {hop}"))]).collect();
+        let routes: Vec<_> = (0..3).map(|hop| json!({"forward": [2 * hop], "reverse": [2 * hop + 1]})).collect();
+        let tcp = |route| {
+            json!({"route": route, "count": 3, "transport": 0, "start": 0, "stop": null, "jitter": 100_000_000,
+                "size": null, "trace": false})
+        };
+        let traffic: Vec<_> =
+            (0..3).map(|hop| json!({"name": format!("flows {hop}"), "dscp": 0, "kind": {"tcp": tcp(hop)}})).collect();
+        let plan = json!({"duration": 2_000_000_000, "boundaries": [1_000_000_000], "sample": 0, "links": links,
+            "routes": routes, "transports": [{"preset": "rfc", "params": {}}], "traffic": traffic});
+        from_value(plan).expect("it is a plan")
+    }
+
+    #[test]
+    fn a_thread_takes_the_steps_of_others_that_do_not_run() {
+        let (plan, control) = (chain(), Control::default());
+        let partition = partition_of(&plan, 3).expect("the plan is valid").expect("it has several parts");
+        assert_eq!(partition.parts, 3);
+        let team = Team::new(&plan, 1, Exchange::new(&partition, &control));
+        // One after the other, on this thread: the first can end only if it does what the others must have done before.
+        for own in 0..3 {
+            team.work(own).expect("nobody cancels it");
+        }
+        let alone = run(&plan, 1, &control).expect("nobody cancels it");
+        assert_eq!(digest(&merge(&plan, &partition, team.results())), digest(&alone));
+    }
+}
