@@ -404,6 +404,9 @@ bench-attach: ## Time a packet in each program for the kernel (root; a few secon
 bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 
+bench-queues: $(EXTENSION) ## Time a packet under each queue management (3 minutes; the machine must be idle)
+	$(BIN)/python -m benches.queues
+
 bench-linux: $(EXTENSION) ## Measure packets a CPU second with Linux kernels as end hosts
 	$(BIN)/python -m benches.linux_hosts
 
@@ -436,7 +439,7 @@ bench-hybrid-phases: $(EXTENSION) ## How much of the error of hybrid runs comes 
 bench-hybrid-large: $(EXTENSION) ## The same for 10,000 links and a million flows, without errors (5 minutes)
 	$(BIN)/python -m benches.hybrid_large $(BENCH)
 
-bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor (two minutes; the machine must be idle)
+bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor, and the start of a run (4 minutes; the machine must be idle)
 	$(BIN)/python -m benches.sweep $(BENCH)
 
 bench-scale: $(EXTENSION) ## Time and memory from 10^2 to 10^7 flows, beside the floor (20 minutes, 10 GB)

@@ -1,4 +1,5 @@
-"""Stores measurements in docs/performance/NAME.json and their tables in docs/performance.md.
+"""Stores measurements in docs/performance/NAME.json and their tables in docs/performance.md or a
+page of docs/performance.
 
 A table in a page is between the comments ``<!-- NAME -->`` and ``<!-- end NAME -->`` and must not
 be edited by hand.
@@ -30,13 +31,21 @@ def record(name: str, measured: object, text: str) -> None:
     """Keeps what was measured, prints its table and puts it into the page."""
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{name}.json").write_text(json.dumps(measured, indent=1) + "\n")
-    insert(PAGE, name, text)
+    pages = [PAGE, *sorted(FOLDER.glob("*.md"))]
+    places = [page for page in pages if _begin(name) in page.read_text()]
+    if len(places) != 1:
+        raise ValueError(f"{len(places)} pages of docs/performance have a place for {name}")
+    insert(places[0], name, text)
+
+
+def _begin(name: str) -> str:
+    return f"<!-- {name} -->\n"
 
 
 def insert(place: Path, name: str, text: str) -> None:
     """Prints a table and puts it into a page, at the place of this name."""
     print(text)
-    begin, end = f"<!-- {name} -->\n", f"<!-- end {name} -->"
+    begin, end = _begin(name), f"<!-- end {name} -->"
     page, found = re.subn(
         f"(?s){re.escape(begin)}.*?{re.escape(end)}",
         lambda _: f"{begin}\n{text}\n\n{end}",

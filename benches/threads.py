@@ -180,6 +180,20 @@ class Forecast:
         return f"{self.speedup:.2f} ({self.parts} parts, {self.share:.0%} in one)"
 
 
+@dataclass(frozen=True)
+class Busy:
+    """The wall times of a plan on so many threads beside other programs, s."""
+
+    name: str
+    threads: int
+    walls: list[float]
+    """Medians, by the number of busy programs, from none on."""
+
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        return [self.name, str(self.threads), *(f"{wall:.3f}" for wall in self.walls)]
+
+
 def beside(plan: Mapping[str, object], runs: int) -> float:
     """The mean wall time of so many runs of one thread that start together, s."""
     given = json.dumps(plan)
@@ -302,17 +316,18 @@ def main() -> None:
         for parts in PARTS:
             forecasts.append(forecast(name, plan, parts, arguments.rounds, needed))
             print(name, forecasts[-1].cell(), sep="; ", flush=True)
-    shared = []
     few = {name: plans[name] for name in (*list(SPEED)[:1], "parking lot, 3 bottlenecks")}
     few["many meetings"] = compile(from_toml(MANY_MEETINGS))
+    shared = []
     for name, plan in few.items():
         for each in (1, most, 2 * most):
-            shared.append((name, each, *beside_others(plan, each, arguments.rounds)))
-            print(*shared[-1], sep="; ", flush=True)
+            walls = beside_others(plan, each, arguments.rounds)
+            shared.append(Busy(name, each, walls))
+            print(*shared[-1].cells(), sep="; ", flush=True)
     record(
         "threads-busy",
-        [dict(zip(("name", "threads", "walls"), (n, t, w), strict=True)) for n, t, *w in shared],
-        table(BUSY, [[n, str(t), *(f"{wall:.3f}" for wall in w)] for n, t, *w in shared]),
+        [asdict(each) for each in shared],
+        table(BUSY, [each.cells() for each in shared]),
     )
     record("threads", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows]))
     record(

@@ -49,7 +49,7 @@ struct Packed {
 
 impl Buffer {
     /// So many packets take 128 MiB as they are. Fewer are not worth the time that packed ones cost
-    /// (docs/performance.md).
+    /// (docs/performance/profile.md).
     pub const MOST_PLAIN: usize = if cfg!(test) { 1 << 10 } else { 1 << 22 };
     /// Packed packets that become places at a time.
     const UNPACKED: usize = 64;

@@ -12,7 +12,7 @@ use marqueue_cc::Config;
 use marqueue_core::{Packet, Time};
 
 // What a flow and a packet take was measured with heaptrack, for 10^4 to 10^7 flows of the presets rfc and linux
-// (docs/performance.md, "Cost predicted").
+// (docs/performance/commands.md, "Cost predicted").
 
 /// What a flow takes beside its [`Flow`] and its row: timers, with the room that busy times leave, and what its ends
 /// allocate in a typical run.

@@ -24,7 +24,7 @@ pub use one_thread::{obstacle, OneThread};
 /// A partition is as good as another if its thread with the most work has at most this times as much as that one's.
 const AS_GOOD: f64 = 1.05;
 /// Packets through the fastest queue in the shortest lookahead with which two threads are faster than one: below it they
-/// wait for each other more than they work. Measured (docs/performance.md, "One run on several threads").
+/// wait for each other more than they work. Measured (docs/performance/threads.md).
 const PAYS_FROM: f64 = 100.0;
 /// The lookahead between parts that nothing connects.
 const FOREVER: Dur = Dur(u64::MAX);
@@ -32,7 +32,7 @@ const FOREVER: Dur = Dur(u64::MAX);
 const MOST_TRIED: usize = 16;
 
 /// Work for a packet at a sender, ns: as data and as acknowledgement, with timers. This and the following were measured
-/// with parts that take turns (docs/performance.md, "One run on several threads"); what counts is how they compare.
+/// with parts that take turns (docs/performance/threads.md); what counts is how they compare.
 const SENDER_WORK: f64 = 43.0;
 /// The same at a receiver.
 const RECEIVER_WORK: f64 = 12.0;
