@@ -436,7 +436,7 @@ bench-hybrid: $(EXTENSION) ## Compare hybrid runs of networks with runs of all p
 bench-hybrid-phases: $(EXTENSION) ## How much of the error of hybrid runs comes from constant delays (2 minutes)
 	$(BIN)/python -m benches.hybrid_phases $(BENCH)
 
-bench-hybrid-large: $(EXTENSION) ## The same for 10,000 links and a million flows, without errors (5 minutes)
+bench-hybrid-large: $(EXTENSION) ## The same for 10,000 links and up to a million flows (20 minutes)
 	$(BIN)/python -m benches.hybrid_large $(BENCH)
 
 bench-sweep: $(EXTENSION) ## Time a sweep of 500 short points with one job and with one a processor, and the start of a run (4 minutes; the machine must be idle)

@@ -278,8 +278,10 @@ def _completion(raw: Raw) -> float:
 
 def _errors(other: Ran, one: Ran) -> tuple[tuple[float, float], int]:
     """Median and 95% quantile of the relative error of classes, and how many count."""
-    counted = one.flows() >= FLOWS
-    a, b = one.goodputs().mean(axis=0)[counted], other.goodputs().mean(axis=0)[counted]
+    every, others = one.goodputs().mean(axis=0), other.goodputs().mean(axis=0)
+    # With few flows and little time a class may have delivered nothing: it has no relative error.
+    counted = (one.flows() >= FLOWS) & (every > 0)
+    a, b = every[counted], others[counted]
     errors = np.abs(b / a - 1)
     return (float(np.median(errors)), float(np.quantile(errors, 0.95))), int(counted.sum())
 

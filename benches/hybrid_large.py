@@ -1,9 +1,10 @@
-"""A network of 10,000 links and a million flows, with all queues and with those of bottlenecks.
+"""A network of 10,000 links, with all queues and with those of bottlenecks.
 
-    python -m benches.hybrid_large [--seconds S]
+    python -m benches.hybrid_large [--seconds S] [--replications N]
 
-Each runs in a process of its own, from the scenario to the result. Measurements and table go to
-docs/performance.
+First a million flows, each run in a process of its own, from the scenario to the result: CPU time
+and memory. Then errors as in benches/hybrid, of a million flows, most of whose windows are below a
+packet, and of a hundred thousand. Measurements and tables go to docs/performance.
 """
 
 import argparse
@@ -14,10 +15,11 @@ import sys
 import time
 from dataclasses import asdict, dataclass
 
+from benches import hybrid
 from benches.hybrid_networks import long_flows, random_network
 from benches.record import record, table
 from marqueue import run
-from marqueue.scenario import compile, plan_text, with_overrides
+from marqueue.scenario import Scenario, compile, plan_text, with_overrides
 from marqueue.scenario.hybrid import with_models
 
 HEAD = (
@@ -35,6 +37,9 @@ STARTS = "0.2 s"
 """The time within which all flows start."""
 FLOWS = 1_000_000
 NODES, EDGES, PAIRS = 2500, 5000, 100_000
+ERRORS = {FLOWS: 1.0, 100_000: 3.0}
+"""Flows of the runs whose errors are measured, and their simulated time, s: the second half
+counts."""
 
 
 @dataclass(frozen=True)
@@ -71,17 +76,32 @@ class Row:
         ]
 
 
-def measure(queues: str, seconds: float) -> Row:
-    """One run, in this process."""
-    every = random_network(
+def network(flows: int, seconds: float) -> Scenario:
+    """The network with all queues."""
+    return random_network(
         NODES,
         EDGES,
-        long_flows(FLOWS, STARTS),
+        long_flows(flows, STARTS),
         pairs=PAIRS,
         seconds=seconds,
         warmup=seconds / 2,
         rates=(100, 200, 400),
     )
+
+
+def error(flows: int, seconds: float, replications: int) -> hybrid.Row:
+    """The errors of hybrid runs."""
+    scenario = network(flows, seconds)
+    every = hybrid.run(scenario, range(1, replications + 1))
+    other = hybrid.run(scenario, range(replications + 1, 2 * replications + 1))
+    threshold = scenario.topology.bottleneck_from  # type: ignore[union-attr]
+    name = f"10,000 links, {flows:,} flows, {seconds:g} s"
+    return hybrid.compare(name, threshold, every, other, scenario)
+
+
+def measure(queues: str, seconds: float) -> Row:
+    """One run, in this process."""
+    every = network(FLOWS, seconds)
     began = time.process_time()
     plan = compile(every)
     compilation = time.process_time() - began
@@ -113,6 +133,7 @@ def measure(queues: str, seconds: float) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--seconds", type=float, default=0.4, help="simulated time of each")
+    parser.add_argument("--replications", type=int, default=3, help="of errors, at least 2")
     parser.add_argument("--alone", metavar="QUEUES", help="print one as JSON")
     arguments = parser.parse_args()
     if arguments.alone:
@@ -127,6 +148,15 @@ def main() -> None:
         print(*rows[-1].cells(), sep="; ", flush=True)
     record(
         "hybrid-large", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows])
+    )
+    errors = []
+    for flows, seconds in ERRORS.items():
+        errors.append(error(flows, seconds, arguments.replications))
+        print(*errors[-1].cells(), sep="; ", flush=True)
+    record(
+        "hybrid-large-error",
+        [asdict(row) for row in errors],
+        table(hybrid.HEAD, [row.cells() for row in errors]),
     )
 
 
