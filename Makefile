@@ -404,7 +404,7 @@ bench-attach: ## Time a packet in each program for the kernel (root; a few secon
 bench-events: $(EXTENSION) ## Time sets of 10^2 to 10^6 pending events
 	$(BIN)/python -m benches.events
 
-bench-queues: $(EXTENSION) ## Time a packet under each queue management (3 minutes; the machine must be idle)
+bench-queues: $(EXTENSION) ## Time a packet under each queue management (6 minutes; the machine must be idle)
 	$(BIN)/python -m benches.queues
 
 bench-linux: $(EXTENSION) ## Measure packets a CPU second with Linux kernels as end hosts
