@@ -136,7 +136,7 @@ packet = "1000 B"
 """
 """Some packets at each of very many meetings: what waiting for a processor costs most."""
 
-BUSY = ("plan", "threads", "idle machine, s", *(f"{n} busy programs, s" for n in (1, 2)))
+BUSY = ("plan", "threads", "idle machine, s", "beside one busy program, s", "beside two, s")
 
 
 @dataclass(frozen=True)
