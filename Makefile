@@ -430,6 +430,9 @@ bench-threads: $(EXTENSION) ## Time one run on one thread and on all processors,
 bench-estimate: $(EXTENSION) ## Compare what --estimate predicts with what runs take (6 minutes; the machine must be idle)
 	$(BIN)/python -m benches.estimate $(BENCH)
 
+bench-memory: $(EXTENSION) ## Compare the memory that is predicted for the engine with what it takes (3 minutes)
+	$(BIN)/python -m benches.memory
+
 bench-hybrid: $(EXTENSION) ## Compare hybrid runs of networks with runs of all packets: errors and CPU time (5 minutes; the machine must be idle)
 	$(BIN)/python -m benches.hybrid $(BENCH)
 

@@ -131,9 +131,15 @@ def test_a_run_beyond_memory_is_refused_before_it_starts(tmp_path: Path) -> None
     assert not (tmp_path / "out").exists()
 
 
+def test_a_run_beyond_memory_is_not_measured_either(tmp_path: Path) -> None:
+    done = within(4, str(crowd(tmp_path, 9)), "-r", "1", "--estimate")
+    assert done.returncode == 2, done.stderr
+    assert re.search(r"takes about \S+ GB of memory, and \S+ GB are free", done.stderr)
+
+
 def test_threads_that_fit_are_named(tmp_path: Path) -> None:
     """Of two replications side by side, one fits."""
-    done = within(7, str(crowd(tmp_path, 2)), "-r", "2", "-j", "2", "-o", str(tmp_path / "out"))
+    done = within(5, str(crowd(tmp_path, 2)), "-r", "2", "-j", "2", "-o", str(tmp_path / "out"))
     assert done.returncode == 2, done.stderr
     assert "in 2 threads" in done.stderr
     assert "with --jobs 1 it fits" in done.stderr

@@ -17,10 +17,14 @@ use marqueue_core::{Packet, Time};
 /// What a flow takes beside its [`Flow`] and its row: timers, with the room that busy times leave, and what its ends
 /// allocate in a typical run.
 const PER_FLOW: f64 = 180.0;
-/// What a flow with RACK (RFC 8985) takes besides: estimates of delivery, and more timers.
-const PER_RACK_FLOW: f64 = 700.0;
+/// What a flow with RACK (RFC 8985) takes besides: estimates of delivery, more timers, and what it remembers of its first
+/// window.
+const PER_RACK_FLOW: f64 = 960.0;
 /// What RACK remembers of a segment that is outstanding, in a buffer that doubles.
 const PER_RACK_SEGMENT: f64 = 96.0;
+/// The same beyond, of so many segments of each flow: a small window varies more, and its buffer is as large as it ever was.
+const PER_SMALL_WINDOW_SEGMENT: f64 = 49.0;
+const SMALL_WINDOW: f64 = 20.0;
 /// A row of a flow that has ended, without its measuring windows.
 const PER_ROW: f64 = 64.0;
 /// With the unused part of a ring that grows by an eighth, on average.
@@ -55,25 +59,23 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     BASE + slots + flows + rack + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
 }
 
-/// What the flows with RACK take for it, if so many packets are outstanding in all: of them, and at least the initial
-/// window of each.
+/// What the flows with RACK take for it, if so many packets are outstanding in all.
 fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
     let of_group = |traffic: &TrafficPlan| {
-        let TrafficKind::Tcp { transport, count, .. } = &traffic.kind else { return (0.0, 0.0) };
+        let TrafficKind::Tcp { transport, count, .. } = &traffic.kind else { return 0.0 };
         let transport = &plan.transports[*transport];
         match Config::with_preset(&transport.preset, &transport.params) {
-            Ok(config) if config.loss_detection == LossDetection::Rack => {
-                (f64::from(*count), f64::from(*count) * config.initial_window)
-            }
-            _ => (0.0, 0.0),
+            Ok(config) if config.loss_detection == LossDetection::Rack => f64::from(*count),
+            _ => 0.0,
         }
     };
-    let (flows, initial) = plan.traffic.iter().map(of_group).fold((0.0, 0.0), |a, b| (a.0 + b.0, a.1 + b.1));
+    let flows: f64 = plan.traffic.iter().map(of_group).sum();
     if flows == 0.0 {
         return 0.0;
     }
-    let share = flows / plan.initial_flows() as f64;
-    flows * PER_RACK_FLOW + initial.max(share * outstanding) * PER_RACK_SEGMENT
+    let segments = outstanding * flows / plan.initial_flows() as f64;
+    let of_small_windows = segments.min(flows * SMALL_WINDOW) * PER_SMALL_WINDOW_SEGMENT;
+    flows * PER_RACK_FLOW + segments * PER_RACK_SEGMENT + of_small_windows
 }
 
 /// The mean number of flows of a run of `plan`, and how many of their rows its result has in memory if rows leave it.

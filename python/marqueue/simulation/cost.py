@@ -10,6 +10,7 @@ that was busy and whose rate changes later carries packets in proportion to its 
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ from marqueue.scenario import Scenario, compile, kernels_of
 from marqueue.simulation.checkpoints import Replication
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, resident_bytes
-from marqueue.simulation.memory import added_bytes, free_bytes
+from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
 
 #: Events of the first measurement, or one a flow if that is more; each further one has FACTOR times
 #: as many.
@@ -108,7 +109,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
 
     ``jobs`` is the number of threads, by default one per processor. Takes about as long as a
     tenth of a replication, at most two fifths, at least half a second and at most a minute.
-    Raises RunError if the scenario names kernels, whose time is not that of this process, and
+    Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
+    replication does not fit into the memory, so that its first part would not either; and
     ScenarioError.
     """
     experiment = Experiment.of(scenario, None, None, ())
@@ -120,7 +122,9 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     replication = replications_of(experiment.scenario, NO_LIMITS)[0]
     duration = replication.seconds
     threads_at_most = jobs or len(os.sched_getaffinity(0))
-    memory = float(resident_bytes())
+    memory, free = float(resident_bytes()), free_bytes()
+    # Samples are the only thing that grows with the time that is run.
+    refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
     start = _run(replication, 1)
     earlier = _Part()
     for before, part in _parts(replication, max(FIRST, start.flows)):
@@ -145,7 +149,7 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         -(-number // threads) * cpu,
         threads,
         memory,
-        free_bytes(),
+        free,
         part.seconds,
         part.seconds / duration,
         tuple(_changes(plan, part.seconds, duration)),
