@@ -6,18 +6,19 @@
 //! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
 
 mod exchange;
+mod part;
 mod team;
 
-use crate::engine::{Engine, Part};
 use crate::partition::{obstacle, OneThread, Partition};
 use crate::plan::{Plan, TrafficKind};
 use crate::plan_check::check_plan;
 use crate::programs::NoPrograms;
 use crate::result::{FlowTable, RunResult};
 use crate::route::Routes;
-use crate::run::{collect, edges, measured, prepare, refuse_external, run, Control, RunError};
+use crate::run::{prepare, refuse_external, run, Control, RunError};
 use exchange::Exchange;
 use marqueue_core::Time;
+use part::{engine_of, result_of};
 use team::Team;
 
 /// On how many threads, at most `most`, this plan runs, and why on no more if it is one.
@@ -133,17 +134,6 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
     Ok(merge(plan, partition, results))
 }
 
-/// The engine of one part.
-fn engine_of(plan: &Plan, seed: u64, partition: &Partition, part: usize) -> Result<Engine, RunError> {
-    let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
-    Ok(Engine::new(plan, seed, prepared, Some(Part::new(partition, part))))
-}
-
-/// The result of one part whose engine has ended.
-fn result_of(plan: &Plan, engine: Engine) -> RunResult {
-    collect(engine.finish(), edges(plan), plan.duration, &measured(plan))
-}
-
 /// One result from those of all parts: each thing from the part that it belongs to.
 fn merge(plan: &Plan, partition: &Partition, mut results: Vec<RunResult>) -> RunResult {
     let of_link = |l: usize| partition.of_link[l] as usize;
@@ -171,5 +161,45 @@ fn merge(plan: &Plan, partition: &Partition, mut results: Vec<RunResult>) -> Run
 fn replace<T>(ours: &mut [T], theirs: Vec<T>, is_theirs: impl Fn(&T) -> bool) {
     for (our, their) in ours.iter_mut().zip(theirs).filter(|(_, their)| is_theirs(their)) {
         *our = their;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest;
+    use serde_json::{from_value, json};
+
+    /// A chain of three queues, with flows over each.
+    fn chain() -> Plan {
+        let queue = json!({"policy": {"name": "red", "params": {"min_th": 5.0, "max_th": 15.0}},
+            "limit": {"packets": 30}, "signal": "ecn", "mean_packet": 1500});
+        let link = |name: String| json!({"name": name, "rate": 10_000_000, "delay": 4_000_000, "queue": queue});
+        let links: Vec<_> =
+            (0..3).flat_map(|hop| [link(format!("there {hop}")), link(format!("back {hop}"))]).collect();
+        let routes: Vec<_> = (0..3).map(|hop| json!({"forward": [2 * hop], "reverse": [2 * hop + 1]})).collect();
+        let tcp = |route| {
+            json!({"route": route, "count": 3, "transport": 0, "start": 0, "stop": null, "jitter": 100_000_000,
+                "size": null, "trace": false})
+        };
+        let traffic: Vec<_> =
+            (0..3).map(|hop| json!({"name": format!("flows {hop}"), "dscp": 0, "kind": {"tcp": tcp(hop)}})).collect();
+        let plan = json!({"duration": 2_000_000_000, "boundaries": [1_000_000_000], "sample": 0, "links": links,
+            "routes": routes, "transports": [{"preset": "rfc", "params": {}}], "traffic": traffic});
+        from_value(plan).expect("it is a plan")
+    }
+
+    #[test]
+    fn a_thread_takes_the_steps_of_others_that_do_not_run() {
+        let (plan, control) = (chain(), Control::default());
+        let partition = partition_of(&plan, 3).expect("the plan is valid").expect("it has several parts");
+        assert_eq!(partition.parts, 3);
+        let team = Team::new(&plan, 1, Exchange::new(&partition, &control));
+        // One after the other, on this thread: the first can end only if it does what the others must have done before.
+        for own in 0..3 {
+            team.work(own).expect("nobody cancels it");
+        }
+        let alone = run(&plan, 1, &control).expect("nobody cancels it");
+        assert_eq!(digest(&merge(&plan, &partition, team.results())), digest(&alone));
     }
 }

@@ -5,7 +5,7 @@
 //! processor. It would get one some milliseconds later, and lose it again soon, at each of thousands of meetings.
 
 use super::exchange::Exchange;
-use super::{engine_of, result_of};
+use super::part::{engine_of, result_of};
 use crate::engine::Engine;
 use crate::mailboxes::Apart;
 use crate::plan::Plan;
@@ -80,7 +80,7 @@ impl<'a> Team<'a> {
     }
 
     /// Simulates part `own` to the end, and of others what nobody else does and `own` waits for.
-    fn work(&self, own: usize) -> Result<(), RunError> {
+    pub fn work(&self, own: usize) -> Result<(), RunError> {
         let _guard = BreaksOff(&self.exchange);
         let (mut spins, mut patience) = (0, SPINS);
         let (mut steps, mut steps_to_sleep) = (STEPS_PER_SLEEP, STEPS_PER_SLEEP);
@@ -147,54 +147,12 @@ impl<'a> Team<'a> {
     }
 
     /// The results of all parts, which have ended.
-    fn results(self) -> Vec<RunResult> {
+    pub fn results(self) -> Vec<RunResult> {
         let states = self.parts.into_iter().map(|part| part.0.into_inner().unwrap_or_else(PoisonError::into_inner));
         let result = |state| match state {
             State::Ended(result) => *result,
             _ => unreachable!("all parts have ended"),
         };
         states.map(result).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::digest;
-    use crate::parallel::{merge, partition_of};
-    use crate::run::{run, Control};
-    use serde_json::{from_value, json};
-
-    /// A chain of three queues, with flows over each.
-    fn chain() -> Plan {
-        let queue = json!({"policy": {"name": "red", "params": {"min_th": 5.0, "max_th": 15.0}},
-            "limit": {"packets": 30}, "signal": "ecn", "mean_packet": 1500});
-        let link = |name: String| json!({"name": name, "rate": 10_000_000, "delay": 4_000_000, "queue": queue});
-        let links: Vec<_> =
-            (0..3).flat_map(|hop| [link(format!("there {hop}")), link(format!("back {hop}"))]).collect();
-        let routes: Vec<_> = (0..3).map(|hop| json!({"forward": [2 * hop], "reverse": [2 * hop + 1]})).collect();
-        let tcp = |route| {
-            json!({"route": route, "count": 3, "transport": 0, "start": 0, "stop": null, "jitter": 100_000_000,
-                "size": null, "trace": false})
-        };
-        let traffic: Vec<_> =
-            (0..3).map(|hop| json!({"name": format!("flows {hop}"), "dscp": 0, "kind": {"tcp": tcp(hop)}})).collect();
-        let plan = json!({"duration": 2_000_000_000, "boundaries": [1_000_000_000], "sample": 0, "links": links,
-            "routes": routes, "transports": [{"preset": "rfc", "params": {}}], "traffic": traffic});
-        from_value(plan).expect("it is a plan")
-    }
-
-    #[test]
-    fn a_thread_takes_the_steps_of_others_that_do_not_run() {
-        let (plan, control) = (chain(), Control::default());
-        let partition = partition_of(&plan, 3).expect("the plan is valid").expect("it has several parts");
-        assert_eq!(partition.parts, 3);
-        let team = Team::new(&plan, 1, Exchange::new(&partition, &control));
-        // One after the other, on this thread: the first can end only if it does what the others must have done before.
-        for own in 0..3 {
-            team.work(own).expect("nobody cancels it");
-        }
-        let alone = run(&plan, 1, &control).expect("nobody cancels it");
-        assert_eq!(digest(&merge(&plan, &partition, team.results())), digest(&alone));
     }
 }
