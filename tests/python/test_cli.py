@@ -32,6 +32,25 @@ def test_a_run_prints_a_table_and_writes_a_result(marqueue, small_file: Path, tm
     assert loaded.summary() == json.loads((tmp_path / "results/small/summary.json").read_text())
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "FILE", "--threads", "two"], '--threads: got "two", expected a whole number\n'),
+        (["run", "FILE", "-j", "-1"], "--jobs: got -1, expected at least 1\n"),
+        (["run", "FILE", "--trace", "log"], '--trace: got "log", expected one of qlog, '),
+        (["lab", "--port", "70000"], "--port: got 70000, expected at most 65535\n"),
+        # Nothing was given, so the parser's own message says all.
+        (["plot", "FILE"], "Missing option '--out'"),
+    ],
+)
+def test_a_refused_option_is_named_with_its_value_and_what_was_expected(
+    marqueue, small_file: Path, arguments: list[str], said: str
+):
+    done = marqueue(*(small_file if each == "FILE" else each for each in arguments))
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
 def test_json_is_all_that_is_printed(marqueue, small_file: Path, tmp_path: Path):
     done = marqueue(
         "run", small_file, "--json", "--out", "out", "--replications", "2", "--seed", "5"

@@ -172,7 +172,7 @@ def test_the_table_and_the_report(marqueue, tmp_path: Path):
     ("arguments", "said"),
     [
         (["--only", "loss-law"], 'did you mean "loss-laws"?'),
-        (["--jobs", "0"], "greater than or equal to 1"),
+        (["--jobs", "0"], "--jobs: got 0, expected at least 1"),
     ],
 )
 def test_mistakes(marqueue, arguments: list[str], said: str):

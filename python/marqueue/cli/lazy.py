@@ -17,6 +17,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from marqueue.cli.option_errors import refused
 from marqueue.extras import require
 
 SETTINGS: dict[str, Any] = {
@@ -126,5 +127,14 @@ def lazy(entries: Mapping[str, Entry], panel: str | None = None) -> type[TyperGr
                 hide_python_types(command, ctx)
                 self.commands[args[0]] = command
             return super().resolve_command(ctx, args)
+
+        def invoke(self, ctx: Any) -> Any:
+            """Runs a command. Raises RunError for a value of an option that is refused."""
+            try:
+                return super().invoke(ctx)
+            except typer.BadParameter as error:
+                if (refusal := refused(error)) is None:
+                    raise
+                raise refusal from error
 
     return Lazy
