@@ -4,20 +4,20 @@
 //! - [`endpoints`]: senders and receivers; [`rate_based`]: those of rate-based flows.
 //! - [`external`]: flows whose ends are outside; [`outside`]: queues that are.
 //! - [`flow_lifecycle`]: the start and end of flows.
-//! - [`exchange`]: packets to and from other threads.
+//! - [`handover`]: packets to and from other threads.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
-mod exchange;
 mod external;
 mod flow_lifecycle;
 mod forwarding;
+mod handover;
 mod media;
 mod outside;
 mod rate_based;
 mod schedule;
 
-pub use exchange::Part;
+pub use handover::Part;
 
 use crate::events::{EventQueue, Timers};
 use crate::external::{ExternalFlow, PacketFate};

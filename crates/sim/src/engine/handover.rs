@@ -1,4 +1,4 @@
-//! Exchange with other threads: an engine that simulates one part of a network hands over the packets that arrive in
+//! Handing over to other threads: an engine that simulates one part of a network hands over the packets that arrive in
 //! other parts, and accepts theirs (see [`crate::partition`]).
 
 use super::{Engine, Entrance};
