@@ -76,14 +76,17 @@ def measure(points: int, jobs: Sequence[int], rounds: int) -> list[Times]:
     """The times with each number of jobs."""
     times = [Times(each) for each in jobs]
     digests = set()
-    for _ in range(rounds):
-        for each in times:
-            with tempfile.TemporaryDirectory() as folder:
-                wall, cpu, digest = sweep(points, each.jobs, Path(folder) / "out")
-            each.walls.append(wall)
-            each.cpus.append(cpu)
-            digests.add(digest)
-            print(f"{each.jobs} jobs: {wall:.2f} s", file=sys.stderr, flush=True)
+    # All stay until the last has ended: to make a file where ext4 has removed thousands in the last
+    # five minutes takes ten times as long.
+    with tempfile.TemporaryDirectory() as folder:
+        for round_ in range(rounds):
+            for each in times:
+                out = Path(folder, f"{round_}-{each.jobs}")
+                wall, cpu, digest = sweep(points, each.jobs, out)
+                each.walls.append(wall)
+                each.cpus.append(cpu)
+                digests.add(digest)
+                print(f"{each.jobs} jobs: {wall:.2f} s", file=sys.stderr, flush=True)
     if len(digests) > 1:
         raise RuntimeError("the result depends on the number of jobs")
     return times

@@ -124,6 +124,27 @@ class TestForeignFiles:
         assert tree(tmp_path / "out") == {"mine": b"mine"}
         assert Result.load(tmp_path / "out-2") == made
 
+    def test_points_are_back_in_the_checkpoints_if_their_sweep_is_not_in_place(
+        self, tmp_path: Path
+    ):
+        points = tmp_path / "out.checkpoints/points"
+        (points / "1").mkdir(parents=True)
+
+        def fail() -> None:
+            with claim(tmp_path / "out") as output, output.staged(points) as fresh:
+                assert (fresh / "points/1").is_dir() and not points.exists()
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+        assert (points / "1").is_dir()
+        # As a process leaves them that is killed.
+        killed = tmp_path / ".out.0123456789ab.partial"
+        killed.mkdir()
+        points.rename(killed / "points")
+        with claim(tmp_path / "out"):
+            assert (points / "1").is_dir()
+
     def test_what_appears_during_a_replacement_stays_too(self, small: Scenario, tmp_path: Path):
         old, new = run(small), run(small, seed=2)
         old.save(tmp_path / "out")

@@ -10,8 +10,8 @@ from typing import Any
 from marqueue.errors import ResultError, differing_values
 from marqueue.lab.folder import Folder
 from marqueue.results.integrity import CIRCUMSTANCES, read_provenance
+from marqueue.results.output_directory import POINTS
 from marqueue.simulation.parameter_grid import Axis, labels
-from marqueue.simulation.sweep import POINTS
 
 REPORT = "report.html"
 SCENARIO = "scenario.toml"

@@ -12,6 +12,7 @@ from typing import Any
 from marqueue.errors import ResultError
 from marqueue.lab.folder import CHECKPOINTS, Folder
 from marqueue.results.integrity import read_sealed
+from marqueue.results.output_directory import POINTS
 
 IDENTITY = "run.json"
 """The file that identifies the run (marqueue.simulation.checkpoints)."""
@@ -50,7 +51,7 @@ def _progress(folder: Folder, path: Path) -> dict[str, Any]:
 def _points(path: Path) -> int:
     """Completed points of a sweep. Names of incomplete ones begin with a dot."""
     try:
-        return sum(not name.startswith(".") for name in os.listdir(path / "points"))
+        return sum(not name.startswith(".") for name in os.listdir(path / POINTS))
     except OSError:
         return 0
 

@@ -31,6 +31,9 @@ from marqueue.results.output_file import unwritable
 LATEST = "latest"
 """The name of the symbolic link to the newest of several numbered output directories."""
 
+POINTS = "points"
+"""The directory with the results of the points of a sweep, in its output and its checkpoints."""
+
 _LONGEST_NAME = 200
 """Bytes. Linux allows 255, and temporary names are longer than the name of the directory."""
 
@@ -63,16 +66,19 @@ class OutputDirectory:
         return checkpoints_of(self.shown)
 
     @contextmanager
-    def staged(self) -> Iterator[Path]:
+    def staged(self, points: Path | None = None) -> Iterator[Path]:
         """A new directory to write the output into. At the end of the block it is moved to
         :attr:`path`. If the block fails, it is removed and the output directory is unchanged.
+
+        ``points`` is a directory in the checkpoints that becomes a part of the output. It is moved
+        there at once, and back if the block fails.
 
         Raises RunError if the output cannot be written, or if other files have appeared in the
         output directory since the claim. In the latter case the output is put beside it, and the
         message has its path.
         """
         try:
-            with staging_directory(self.path) as fresh:
+            with staging_directory(self.path) as fresh, _moved(points, fresh / POINTS):
                 yield fresh
                 _flush(fresh)
                 self._publish(fresh)
@@ -199,6 +205,18 @@ def staging_directory(directory: Path) -> Iterator[Path]:
         shutil.rmtree(fresh, ignore_errors=True)
 
 
+@contextmanager
+def _moved(source: Path | None, target: Path) -> Iterator[None]:
+    """Moves a directory, and back at the end of the block if it is still at ``target``."""
+    if source is not None:
+        os.rename(source, target)
+    try:
+        yield
+    finally:
+        if source is not None and target.exists():
+            os.rename(target, source)
+
+
 def _resolved(shown: Path) -> Path:
     """The absolute path of an output directory.
 
@@ -289,6 +307,11 @@ def _recover(path: Path) -> list[str]:
         sorted(path.parent.glob(f".{glob.escape(path.name)}.*.{kind}"))
         for kind in ("replaced", "partial")
     )
+    kept = checkpoints_of(path) / POINTS
+    for moved in (left / POINTS for left in partial):
+        # A sweep that was killed before it was in place: its checkpoints need the points again.
+        if moved.is_dir() and kept.parent.is_dir() and not kept.exists():
+            os.rename(moved, kept)
     whole = [each for each in replaced if _is_result(each)]
     if whole and not path.exists():
         replaced.remove(whole[0])

@@ -68,21 +68,26 @@ def _hybrid(plan: Plan, topology: Graph) -> Plan:
         raise ScenarioError([Problem("topology.queues", message)]) from None
 
 
-_latest: tuple[Scenario, str] | None = None
-"""The scenario whose plan was asked for last, with that plan."""
+_MOST_KEPT = 4
+"""Plans that are kept: a sweep in threads has several points at work in turns."""
+
+_latest: tuple[tuple[Scenario, str], ...] = ()
+"""The scenarios whose plans were asked for last, the latest first, with these plans."""
 
 
 def plan_text(scenario: Scenario) -> str:
     """The plan of one replication as JSON; raises as :func:`compile` does.
 
-    It is asked for at each step of a run, which has one scenario or copies of it. So the latest one
-    is kept: a network of 10,000 links takes 10 s.
+    It is asked for at each step of a run, which has one scenario or copies of it. So the latest
+    ones are kept: a network of 10,000 links takes 10 s.
     """
     global _latest
-    latest = _latest
-    if latest is None or not _have_one_plan(latest[0], scenario):
-        latest = _latest = scenario, json.dumps(compile(scenario))
-    return latest[1]
+    for known, text in _latest:
+        if _have_one_plan(known, scenario):
+            return text
+    text = json.dumps(compile(scenario))
+    _latest = ((scenario, text), *_latest[: _MOST_KEPT - 1])
+    return text
 
 
 def _have_one_plan(a: Scenario, b: Scenario) -> bool:

@@ -10,20 +10,25 @@ from marqueue.scenario.network import Network
 from marqueue.scenario.topology import Dumbbell, Graph, ParkingLot, Star, Topology
 from marqueue.units import Duration
 
-_latest: tuple[Topology, Network] | None = None
-"""The topology that was asked for last, with its network."""
+_MOST_KEPT = 4
+"""Networks that are kept: a sweep in threads has several points at work in turns."""
+
+_latest: tuple[tuple[Topology, Network], ...] = ()
+"""The topologies that were asked for last, the latest first, with their networks."""
 
 
 def network(topology: Topology) -> Network:
     """The links and classes of a topology; not to be changed.
 
-    The latest one is kept, because parts of the program ask for the same one in turn.
+    The latest ones are kept, because parts of the program ask for the same ones in turn.
     """
     global _latest
-    latest = _latest
-    if latest is None or latest[0] is not topology:
-        latest = _latest = topology, _expand(topology)
-    return latest[1]
+    for known, found in _latest:
+        if known is topology:
+            return found
+    found = _expand(topology)
+    _latest = ((topology, found), *_latest[: _MOST_KEPT - 1])
+    return found
 
 
 def _expand(topology: Topology) -> Network:

@@ -46,7 +46,7 @@ from marqueue.results.integrity import (
     read_sealed,
     write_sealed,
 )
-from marqueue.results.output_directory import checkpoints_of
+from marqueue.results.output_directory import POINTS, checkpoints_of
 from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
 from marqueue.results.raw_flows import ROWS
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from marqueue.kernels import Kernel
 
 IDENTITY = "run.json"
-POINTS = "points"
 SET_ASIDE = "set-aside"
 JOBS = "jobs"
 
