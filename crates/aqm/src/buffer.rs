@@ -77,13 +77,16 @@ impl Buffer {
     pub fn push(&mut self, now: Time, packet: Packet) {
         self.bytes += u64::from(packet.bytes());
         if self.excess > 0 || self.places.len() >= Buffer::MOST_PLAIN {
-            return self.push_packed(now, packet);
+            let (a, b, c) = packet.words();
+            return self.push_packed(now, a, b, c);
         }
         ring::push_back(&mut self.places, (now, packet));
     }
 
+    /// Adds a packet where packed ones are, or will be; by its words.
     #[inline(never)]
-    fn push_packed(&mut self, now: Time, packet: Packet) {
+    fn push_packed(&mut self, now: Time, a: u64, b: u64, c: u64) {
+        let packet = Packet::of_words((a, b, c));
         if self.needs_places {
             return ring::push_back(&mut self.places, (now, packet));
         }

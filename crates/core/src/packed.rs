@@ -153,6 +153,8 @@ pub struct PackedPackets {
     options: VecDeque<u32>,
     /// Packets that do not fit a place, with the time since the place before.
     wide: VecDeque<(Dur, Packet)>,
+    /// The words of the packet that was removed last.
+    taken: (u64, u64, u64),
 }
 
 impl PackedPackets {
@@ -190,8 +192,16 @@ impl PackedPackets {
     }
 
     /// Adds a packet whose time is `at`, not before the last one. Returns whether it is the first.
-    #[inline(never)]
+    #[inline(always)]
     pub fn push_back(&mut self, at: Time, packet: Packet, forms: &mut Forms) -> bool {
+        let (a, b, c) = packet.words();
+        self.push_words(at, a, b, c, forms)
+    }
+
+    /// Adds the packet of such words.
+    #[inline(never)]
+    fn push_words(&mut self, at: Time, a: u64, b: u64, c: u64, forms: &mut Forms) -> bool {
+        let packet = Packet::of_words((a, b, c));
         let is_first = self.places.is_empty();
         if is_first {
             (self.first, self.last) = (at, at);
@@ -222,15 +232,12 @@ impl PackedPackets {
 
     /// Removes the first packet. Returns it with the time and the flow of the next one, which for none are never and its
     /// own.
-    #[inline(never)]
+    #[inline(always)]
     pub fn pop_front(&mut self, forms: &Forms) -> Option<(Packet, Time, u32)> {
-        let place = self.places.pop_front()?;
-        let packet = if place.form() == Forms::NONE {
-            self.wide.pop_front()?.1
-        } else {
-            let options = if place.has_options() { self.options.pop_front()? } else { Packet::NO_OPTIONS };
-            forms.packet(place, options)
-        };
+        if !self.take_front(forms) {
+            return None;
+        }
+        let packet = Packet::of_words(self.taken);
         let Some(next) = self.places.front() else { return Some((packet, Time::NEVER, packet.flow())) };
         ring::prefetch_after(next, ring::per_cache_line::<Place>());
         let (gap, flow) = if next.form() == Forms::NONE {
@@ -240,6 +247,21 @@ impl PackedPackets {
         };
         self.first.0 += gap;
         Some((packet, self.first, flow))
+    }
+
+    /// Moves the words of the first packet to [`PackedPackets::taken`]; `false` if there is none.
+    #[inline(never)]
+    fn take_front(&mut self, forms: &Forms) -> bool {
+        let Some(place) = self.places.pop_front() else { return false };
+        let packet = if place.form() == Forms::NONE {
+            self.wide.pop_front().map(|(_, packet)| packet)
+        } else {
+            let options = if place.has_options() { self.options.pop_front() } else { Some(Packet::NO_OPTIONS) };
+            options.map(|options| forms.packet(place, options))
+        };
+        let Some(packet) = packet else { return false };
+        self.taken = packet.words();
+        true
     }
 
     /// Inserts a packet whose time is `at` behind those until then. Returns the number of those behind it.

@@ -187,6 +187,19 @@ impl Packet {
         join_words(self.bytes(), self.head().0)
     }
 
+    /// Its words, for a function that is not inlined: a packet that is handed over whole must be in memory, and reading it
+    /// from there just after its words were written stalls.
+    #[inline(always)]
+    pub fn words(self) -> (u64, u64, u64) {
+        (self.flow_and_seq, self.options_and_bytes, self.head_and_stage)
+    }
+
+    /// The packet of such words.
+    #[inline(always)]
+    pub fn of_words((flow_and_seq, options_and_bytes, head_and_stage): (u64, u64, u64)) -> Packet {
+        Packet { flow_and_seq, options_and_bytes, head_and_stage }
+    }
+
     /// The flow above the sequence number.
     #[inline]
     pub fn flow_and_seq(&self) -> u64 {

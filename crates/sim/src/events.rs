@@ -71,12 +71,14 @@ impl EventQueue {
 /// Flow timers. A timer that is moved to a later time keeps its entry, which is checked when it is due; one that is
 /// moved to an earlier time gets a new entry, and the old one is ignored.
 ///
-/// A calendar (R. Brown, CACM 31(10), 1988): only the entries of the current day are in order, those of
-/// later days are unsorted. In a heap of all entries, each level would be a cache miss with a million flows.
+/// A calendar (R. Brown, CACM 31(10), 1988): the entries of later days are unsorted, and those of a day are sorted when it
+/// begins. In a heap of all entries, each level would be a cache miss with a million flows.
 #[derive(Debug)]
 pub struct Timers {
-    /// Entries before the start of `day`, time above flow; empty only if there is no entry at all.
-    today: BinaryHeap<Reverse<u128>>,
+    /// Entries of the day before `day`, time of day above flow, the earliest last.
+    today: Vec<u64>,
+    /// Entries before the start of `day` that came after it had begun.
+    soon: BinaryHeap<Reverse<(Time, u32)>>,
     /// The first day whose entries are still in `days`.
     day: u64,
     /// Entries of day `d` at `d % DAYS`, for the `DAYS` days from `day` on: time of day above flow.
@@ -85,6 +87,8 @@ pub struct Timers {
     in_calendar: usize,
     /// Entries of days beyond those.
     beyond: Vec<(Time, u32)>,
+    /// The earliest entry. There is none only if there is no entry at all.
+    earliest: Option<(Time, u32)>,
 }
 
 /// Bits of a time of day: a day has about a millisecond.
@@ -95,8 +99,15 @@ const DAYS: u64 = 1 << 10;
 
 impl Default for Timers {
     fn default() -> Timers {
-        let days = (0..DAYS).map(|_| Vec::new()).collect();
-        Timers { today: BinaryHeap::new(), day: 0, days, in_calendar: 0, beyond: Vec::new() }
+        Timers {
+            today: Vec::new(),
+            soon: BinaryHeap::new(),
+            day: 0,
+            days: (0..DAYS).map(|_| Vec::new()).collect(),
+            in_calendar: 0,
+            beyond: Vec::new(),
+            earliest: None,
+        }
     }
 }
 
@@ -104,54 +115,49 @@ impl Timers {
     /// The time of the earliest entry.
     #[inline]
     pub fn first(&self) -> Time {
-        self.today.peek().map_or(Time::NEVER, |e| split(e.0).0)
+        self.earliest.map_or(Time::NEVER, |e| e.0)
     }
 
     /// The flow of the earliest entry.
     #[inline]
     pub fn first_flow(&self) -> Option<u32> {
-        self.today.peek().map(|e| split(e.0).1)
+        self.earliest.map(|e| e.1)
     }
 
     /// Enters a timer of `flow`.
     pub fn push(&mut self, time: Time, flow: u32) {
-        if time.0 >> DAY_BITS < self.day {
-            self.today.push(Reverse(join(time, flow)));
-        } else {
-            self.enter_in_calendar(time, flow);
-            self.open_days();
+        self.enter(time, flow);
+        if self.earliest.is_none_or(|earliest| (time, flow) < earliest) {
+            self.find_earliest();
         }
     }
 
     /// Calls `decide` for each entry that is due by `now`, earliest first, until one fires. Returns its flow.
     pub fn fire(&mut self, now: Time, mut decide: impl FnMut(Time, u32) -> TimerAction) -> Option<u32> {
         loop {
-            let (time, flow) = split(self.today.peek()?.0);
-            if time > now {
-                return None;
+            let (time, flow) = self.earliest.filter(|e| e.0 <= now)?;
+            if self.soon.peek() == Some(&Reverse((time, flow))) {
+                self.soon.pop();
+            } else {
+                self.today.pop();
             }
-            match decide(time, flow) {
-                TimerAction::Later(at) if at.0 >> DAY_BITS < self.day => {
-                    self.today.peek_mut().map(|mut top| *top = Reverse(join(at, flow)))?;
-                }
-                action => {
-                    self.today.pop();
-                    if let TimerAction::Later(at) = action {
-                        self.enter_in_calendar(at, flow);
-                    }
-                    self.open_days();
-                    if action == TimerAction::Fires {
-                        return Some(flow);
-                    }
-                }
+            let action = decide(time, flow);
+            if let TimerAction::Later(at) = action {
+                self.enter(at, flow);
+            }
+            self.find_earliest();
+            if action == TimerAction::Fires {
+                return Some(flow);
             }
         }
     }
 
-    /// Enters a timer that is not due today.
-    fn enter_in_calendar(&mut self, time: Time, flow: u32) {
+    #[inline]
+    fn enter(&mut self, time: Time, flow: u32) {
         let day = time.0 >> DAY_BITS;
-        if day - self.day < DAYS {
+        if day < self.day {
+            self.soon.push(Reverse((time, flow)));
+        } else if day - self.day < DAYS {
             self.days[(day % DAYS) as usize].push((time.0 & ((1 << DAY_BITS) - 1)) << 32 | u64::from(flow));
             self.in_calendar += 1;
         } else {
@@ -159,23 +165,36 @@ impl Timers {
         }
     }
 
-    /// Starts new days until `today` has an entry, if there is any entry.
-    fn open_days(&mut self) {
-        while self.today.is_empty() && self.in_calendar + self.beyond.len() > 0 {
-            if self.in_calendar == 0 {
-                // The calendar is empty: continue with the day of the earliest entry beyond it.
-                self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
-                self.refill_calendar();
-            }
-            let day_start = self.day << DAY_BITS;
-            let entries = &mut self.days[(self.day % DAYS) as usize];
-            self.in_calendar -= entries.len();
-            let entry = |e: u64| Reverse(join(Time(day_start | e >> 32), e as u32));
-            self.today.extend(entries.drain(..).map(entry));
-            self.day += 1;
-            if self.day.is_multiple_of(DAYS) {
-                self.refill_calendar();
-            }
+    /// Finds the earliest entry, and starts new days until there is one, if there is any entry.
+    fn find_earliest(&mut self) {
+        while self.today.is_empty() && self.soon.is_empty() && self.in_calendar + self.beyond.len() > 0 {
+            self.begin_day();
+        }
+        let day_start = self.day.wrapping_sub(1) << DAY_BITS;
+        let today = self.today.last().map(|&e| (Time(day_start | e >> 32), e as u32));
+        let soon = self.soon.peek().map(|e| e.0);
+        self.earliest = match (today, soon) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+
+    /// Starts the next day, or the first one with entries if the calendar is empty.
+    fn begin_day(&mut self) {
+        if self.in_calendar == 0 {
+            // Continue with the day of the earliest entry beyond the calendar.
+            self.day = self.beyond.iter().map(|e| e.0 .0 >> DAY_BITS).min().unwrap_or(self.day);
+            self.refill_calendar();
+        }
+        let entries = &mut self.days[(self.day % DAYS) as usize];
+        self.in_calendar -= entries.len();
+        self.today.append(entries);
+        if self.today.len() > 1 {
+            self.today.sort_unstable_by_key(|&e| Reverse(e));
+        }
+        self.day += 1;
+        if self.day.is_multiple_of(DAYS) {
+            self.refill_calendar();
         }
     }
 
@@ -183,19 +202,9 @@ impl Timers {
     /// because entries beyond it belong to a later lap.
     fn refill_calendar(&mut self) {
         for (time, flow) in std::mem::take(&mut self.beyond) {
-            self.enter_in_calendar(time, flow);
+            self.enter(time, flow);
         }
     }
-}
-
-#[inline]
-fn join(time: Time, flow: u32) -> u128 {
-    u128::from(time.0) << 32 | u128::from(flow)
-}
-
-#[inline]
-fn split(key: u128) -> (Time, u32) {
-    (Time((key >> 32) as u64), key as u32)
 }
 
 /// What to do with a timer entry that is due.

@@ -36,14 +36,18 @@ impl Line {
         match self {
             // Whether there are too many is asked only where the ring must grow.
             Line::Few(packets) if packets.len() < packets.capacity() => push_few(packets, at, packet),
-            Line::Few(_) => self.push_back_growing(at, packet, forms),
+            Line::Few(_) => {
+                let (a, b, c) = packet.words();
+                self.push_back_growing(at, a, b, c, forms)
+            }
             Line::Many(packets) => packets.push_back(at, packet, forms),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn push_back_growing(&mut self, at: Time, packet: Packet, forms: &mut Forms) -> bool {
+    fn push_back_growing(&mut self, at: Time, a: u64, b: u64, c: u64, forms: &mut Forms) -> bool {
+        let packet = Packet::of_words((a, b, c));
         match self {
             Line::Few(packets) if packets.len() < Line::MOST => push_few(packets, at, packet),
             _ => self.pack(forms).push_back(at, packet, forms),
