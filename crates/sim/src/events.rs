@@ -87,7 +87,7 @@ pub struct Timers {
     in_calendar: usize,
     /// Entries of days beyond those.
     beyond: Vec<(Time, u32)>,
-    /// The earliest entry. There is none only if there is no entry at all.
+    /// The earliest entry, if it is known.
     earliest: Option<(Time, u32)>,
 }
 
@@ -112,30 +112,26 @@ impl Default for Timers {
 }
 
 impl Timers {
-    /// The time of the earliest entry.
+    /// The earliest entry: its time and its flow.
     #[inline]
-    pub fn first(&self) -> Time {
-        self.earliest.map_or(Time::NEVER, |e| e.0)
-    }
-
-    /// The flow of the earliest entry.
-    #[inline]
-    pub fn first_flow(&self) -> Option<u32> {
-        self.earliest.map(|e| e.1)
+    pub fn first(&mut self) -> Option<(Time, u32)> {
+        if self.earliest.is_none() {
+            self.find_earliest();
+        }
+        self.earliest
     }
 
     /// Enters a timer of `flow`.
     pub fn push(&mut self, time: Time, flow: u32) {
         self.enter(time, flow);
-        if self.earliest.is_none_or(|earliest| (time, flow) < earliest) {
-            self.find_earliest();
-        }
+        // Not found here if there is none: timers that come before the first one is wanted would begin days too early.
+        self.earliest = self.earliest.map(|earliest| earliest.min((time, flow)));
     }
 
     /// Calls `decide` for each entry that is due by `now`, earliest first, until one fires. Returns its flow.
     pub fn fire(&mut self, now: Time, mut decide: impl FnMut(Time, u32) -> TimerAction) -> Option<u32> {
         loop {
-            let (time, flow) = self.earliest.filter(|e| e.0 <= now)?;
+            let (time, flow) = self.first().filter(|e| e.0 <= now)?;
             if self.soon.peek() == Some(&Reverse((time, flow))) {
                 self.soon.pop();
             } else {
@@ -145,7 +141,7 @@ impl Timers {
             if let TimerAction::Later(at) = action {
                 self.enter(at, flow);
             }
-            self.find_earliest();
+            self.earliest = None;
             if action == TimerAction::Fires {
                 return Some(flow);
             }
@@ -257,7 +253,7 @@ mod tests {
                 if model.insert((at, flow)) {
                     timers.push(at, flow);
                 }
-                prop_assert_eq!(timers.first(), model.first().map_or(Time::NEVER, |e| e.0));
+                prop_assert_eq!(timers.first(), model.first().copied());
                 now = Time(now.0 + step / 3);
                 // The first due entry is moved, or all fire one after the other.
                 let mut later = moved.map(|by| Time(now.0 + 1 + by));
@@ -273,10 +269,10 @@ mod tests {
                 }
             }
             while let Some((time, flow)) = model.pop_first() {
-                prop_assert_eq!(timers.first(), time);
+                prop_assert_eq!(timers.first(), Some((time, flow)));
                 prop_assert_eq!(timers.fire(time, |_, _| TimerAction::Fires), Some(flow));
             }
-            prop_assert_eq!(timers.first(), Time::NEVER);
+            prop_assert_eq!(timers.first(), None);
         }
     }
 }

@@ -205,11 +205,12 @@ impl Engine {
 
     #[inline]
     pub(super) fn schedule_timers(&mut self) {
+        let first = self.timers.first();
         // The flow of the next timer has probably left the cache.
-        if let Some(flow) = self.timers.first_flow() {
+        if let Some((_, flow)) = first {
             self.flows[flow as usize].fetch_sender();
         }
-        self.events.set(self.timers_source, self.timers.first());
+        self.events.set(self.timers_source, first.map_or(Time::NEVER, |(time, _)| time));
     }
 
     /// The earliest timer entry is due: it fires, or it has been moved to a later time.
