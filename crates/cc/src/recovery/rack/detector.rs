@@ -119,8 +119,14 @@ impl Detector {
 
     #[inline]
     fn take(&mut self, at: Time, end: u32, report: Report) {
-        self.newest = self.newest.max(Some((at, end)));
-        self.last = self.last.max(Some((end <= report.ack, end, at)));
+        let (newest, last) = ((at, end), (end <= report.ack, end, at));
+        // Not `max` of options: it writes both to memory in parts and reads them as a whole, which stalls.
+        if self.newest.is_none_or(|other| newest > other) {
+            self.newest = Some(newest);
+        }
+        if self.last.is_none_or(|other| last > other) {
+            self.last = Some(last);
+        }
     }
 
     /// Step 2 for all of them. The text takes them in ascending order of xmit_ts, so that RACK.rtt is that of the segment
