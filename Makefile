@@ -417,6 +417,9 @@ bench-peers: $(PROFILE) ## Time whole runs side by side with ns-2 and ns-3
 bench-regression: $(EXTENSION) ## Compare the engine with that of a commit and name what is 3 % slower: BASE=REV (3 minutes)
 	$(BIN)/python -m benches.regression $(if $(BASE),--base $(BASE)) $(BENCH)
 
+bench-store-stalls: $(EXTENSION) ## Count the loads of a run that wait for stores (2 minutes; valgrind)
+	$(BIN)/python -m benches.store_stalls $(BENCH)
+
 bench-minim: $(EXTENSION) ## Time the work of minim's benchmark, and minim beside it: MINIM=PROGRAM (two minutes)
 	$(BIN)/python -m benches.minim $(if $(MINIM),--minim $(MINIM)) $(BENCH)
 

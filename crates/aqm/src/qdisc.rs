@@ -27,8 +27,14 @@ pub struct QueueStatus {
     pub next_timer: Time,
     /// [`Qdisc::has_dropped`].
     pub has_dropped: bool,
-    /// The flow of [`Qdisc::first`].
-    pub next_flow: Option<u32>,
+    /// The flow of [`Qdisc::first`], or [`QueueStatus::NO_FLOW`]. Not an option, whose two halves would be written one by
+    /// one and read as a whole, which stalls.
+    pub next_flow: u32,
+}
+
+impl QueueStatus {
+    /// There is no next packet, or it is not known.
+    pub const NO_FLOW: u32 = u32::MAX;
 }
 
 /// A queueing discipline.
@@ -68,7 +74,7 @@ pub trait Qdisc {
             len: self.len(),
             next_timer: self.next_timer(),
             has_dropped: self.has_dropped(),
-            next_flow: self.first().map(|packet| packet.flow()),
+            next_flow: self.first().map_or(QueueStatus::NO_FLOW, |packet| packet.flow()),
         }
     }
     /// [`Qdisc::enqueue`] and [`Qdisc::status`], in one call.

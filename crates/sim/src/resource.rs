@@ -54,7 +54,7 @@ pub struct Resource {
     /// Packets in the queue.
     waiting: u32,
     /// The flow of the packet that will probably be served next.
-    next_flow: Option<u32>,
+    next_flow: u32,
     /// When the discipline's timer is due.
     timer: Time,
     /// When the next departure, timer or rate change is due.
@@ -76,7 +76,7 @@ impl Resource {
             holds: false,
             schedule: schedule.iter().rev().copied().collect(),
             waiting: 0,
-            next_flow: None,
+            next_flow: QueueStatus::NO_FLOW,
             timer: Time::NEVER,
             due: Time::NEVER,
         };
@@ -94,7 +94,8 @@ impl Resource {
     pub fn enqueue(&mut self, now: Time, packet: Packet) {
         self.meter.integrate_queue(self.waiting, now);
         if let Some(trace) = &mut self.trace {
-            trace.record_arrival(now, &packet, self.waiting);
+            // A copy, so that the packet itself need not be in memory.
+            trace.record_arrival(now, &{ packet }, self.waiting);
         }
         let (fate, status) = self.qdisc.enqueue_with_status(now, packet);
         match fate {
@@ -126,7 +127,7 @@ impl Resource {
     /// The flow of the packet that will probably be served next.
     #[inline(always)]
     pub fn next_flow(&self) -> Option<u32> {
-        self.next_flow
+        (self.next_flow != QueueStatus::NO_FLOW).then_some(self.next_flow)
     }
 
     /// Processes what is due by `until`, up to and including the next departure. Returns the packet with its time of

@@ -247,7 +247,7 @@ impl Engine {
         let Entrance::Resource(resource) = &mut link.entrance else { unreachable!("a wire has no queue") };
         resource.enqueue(now, packet);
         if packet.has(Flags::SIGNALS) {
-            write_price(resource, &mut self.option_slots, l, packet);
+            write_price(resource, &mut self.option_slots, l, &{ packet });
         }
         let departure = resource.start(now);
         let (needs_release, deadline) = (resource.needs_release(), resource.deadline());
@@ -339,8 +339,8 @@ fn flow_links(links: &mut [super::Link], l: u32) -> &mut FlowLinks {
 
 /// Writes the price of link `l`, if it has one, into a packet with signals that has arrived at its queue.
 #[inline(never)]
-fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, packet: Packet) {
-    let price = resource.qdisc.price(&packet);
+fn write_price(resource: &Resource, option_slots: &mut [PacketOptions], l: u32, packet: &Packet) {
+    let price = resource.qdisc.price(packet);
     if let (Some(price), PacketOptions::Signals(signals)) = (price, &mut option_slots[packet.options() as usize]) {
         signals.add_price(Price { router: l, ..price });
     }
