@@ -26,6 +26,8 @@ use std::io::IoSlice;
 
 /// As soon as so many packets were read from one device, the other is read.
 const BATCH: usize = 64;
+/// Batches from each device that are read at the end: as many packets as wait there at most.
+const LAST_BATCHES: usize = 10_000usize.div_ceil(BATCH);
 /// Most packets that are written together.
 const MOST_TOGETHER: usize = 64;
 /// The longest sleep. The stop flag is checked at least this often.
@@ -208,6 +210,13 @@ impl EventLoop {
                 self.rest();
             } else if !more {
                 self.wait()?;
+            }
+        }
+        // What waits at the devices has been sent, and is counted. A command that ends at once may have sent all before
+        // this thread had a processor.
+        for _ in 0..LAST_BATCHES {
+            if !self.read_all().unwrap_or(false) {
+                break;
             }
         }
         self.audit.preemptions = preemptions().zip(preemptions_before).map(|(after, before)| after - before);
