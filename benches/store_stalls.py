@@ -168,6 +168,8 @@ def main() -> int:
             refuse(f"{program}: not installed, expected a program on the path")
     here.build()
     case, once = cases[arguments.scenario], arguments.program
+    if not once.is_file():
+        refuse(f"--program: got {once}, expected a program that benches/once has built")
     plan = compile(replace(case, duration=SHARE * case.duration).scenario())
     packets = here.run_plan(plan, 1, once).packets
     found, between, moved = traced(once, dump_json(plan, sort_keys=False))
