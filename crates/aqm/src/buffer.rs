@@ -158,10 +158,23 @@ impl Buffer {
         }
     }
 
-    /// The oldest packet.
+    /// The oldest packet, with the time at which it arrived.
     #[inline]
-    pub fn first(&self) -> Option<&Packet> {
-        self.places.front().map(|(_, packet)| packet)
+    pub fn first(&self) -> Option<&(Time, Packet)> {
+        self.places.front()
+    }
+
+    /// The oldest packets in the order of arrival, each with the time at which it arrived. At least one, if there is one.
+    /// Packets that were removed from the middle may be among them.
+    #[inline]
+    pub fn oldest(&self) -> &[(Time, Packet)] {
+        self.places.as_slices().0
+    }
+
+    /// Prefetches the oldest packet and the place of the next one to arrive.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        ring::prefetch_ends(&self.places);
     }
 
     /// How long the oldest packet has waited at `now`; zero if there is none.

@@ -27,7 +27,7 @@ pub struct QueueStatus {
     pub next_timer: Time,
     /// [`Qdisc::has_dropped`].
     pub has_dropped: bool,
-    /// The flow of [`Qdisc::first`], or [`QueueStatus::NO_FLOW`]. Not an option, whose two halves would be written one by
+    /// The flow of the first of [`Qdisc::oldest`], or [`QueueStatus::NO_FLOW`]. Not an option, whose two halves would be written one by
     /// one and read as a whole, which stalls.
     pub next_flow: u32,
 }
@@ -44,11 +44,16 @@ pub trait Qdisc {
     /// Returns the next packet to send, with its sojourn time. `None` if it is empty, or if a shaper holds all packets
     /// until the time of [`Qdisc::next_timer`].
     fn dequeue(&mut self, now: Time) -> Option<(Packet, Dur)>;
-    /// The packet that will probably be served next; `None` if the discipline cannot tell cheaply.
+    /// Packets that will probably be served next, in this order, each with the time at which it arrived. None if the queue
+    /// is empty or if the discipline cannot tell cheaply.
     #[inline]
-    fn first(&self) -> Option<&Packet> {
-        None
+    fn oldest(&self) -> &[(Time, Packet)] {
+        &[]
     }
+    /// Prefetches what the next calls of [`Qdisc::enqueue`] and [`Qdisc::dequeue`] read outside the discipline itself, as
+    /// far as that is known.
+    #[inline]
+    fn prefetch(&self) {}
     /// When [`Qdisc::on_timer`] is due.
     fn next_timer(&self) -> Time;
     /// The time of [`Qdisc::next_timer`] has come.
@@ -74,7 +79,7 @@ pub trait Qdisc {
             len: self.len(),
             next_timer: self.next_timer(),
             has_dropped: self.has_dropped(),
-            next_flow: self.first().map_or(QueueStatus::NO_FLOW, |packet| packet.flow()),
+            next_flow: self.oldest().first().map_or(QueueStatus::NO_FLOW, |(_, packet)| packet.flow()),
         }
     }
     /// [`Qdisc::enqueue`] and [`Qdisc::status`], in one call.
@@ -258,8 +263,13 @@ impl<A: Aqm> Qdisc for SingleQueue<A> {
     }
 
     #[inline]
-    fn first(&self) -> Option<&Packet> {
-        self.queue.first()
+    fn oldest(&self) -> &[(Time, Packet)] {
+        self.queue.oldest()
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        self.queue.prefetch_ends();
     }
 
     #[inline]

@@ -53,7 +53,7 @@ impl<A> Queues<A> {
 
     /// The first packet of this queue.
     pub fn first(&self, class: Class) -> Option<&Packet> {
-        self.get(class).packets.first()
+        self.get(class).packets.first().map(|(_, packet)| packet)
     }
 
     /// The queue with the most bytes; of equal ones that with the lowest key.

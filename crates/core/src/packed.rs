@@ -173,6 +173,19 @@ impl PackedPackets {
         (!self.is_empty()).then_some(self.first)
     }
 
+    /// The next stage and the flow of the first packet; `None` too if it does not fit a place.
+    #[inline]
+    pub fn first(&self, forms: &Forms) -> Option<(u32, u32)> {
+        let first = self.places.front().filter(|place| place.form() != Forms::NONE)?;
+        Some((forms.forms[first.form() as usize].stage, first.flow()))
+    }
+
+    /// Prefetches the first place and the one behind the last.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        ring::prefetch_ends(&self.places);
+    }
+
     /// The packets in order, each with its time.
     pub fn iter<'a>(&'a self, forms: &'a Forms) -> impl Iterator<Item = (Time, Packet)> + 'a {
         let (mut options, mut wide) = (self.options.iter(), self.wide.iter());

@@ -32,6 +32,15 @@ pub fn prefetch_after<T>(item: &T, n: usize) {
     let _ = (item, n);
 }
 
+/// Prefetches the first item of a ring and the place behind the last.
+#[inline(always)]
+pub fn prefetch_ends<T>(ring: &VecDeque<T>) {
+    if let (Some(first), Some(last)) = (ring.front(), ring.back()) {
+        prefetch_after(first, 0);
+        prefetch_after(last, 1);
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn grow<T>(ring: &mut VecDeque<T>) {

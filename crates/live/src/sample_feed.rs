@@ -5,9 +5,13 @@
 use hdrhistogram::Histogram;
 use marqueue_aqm::Qdisc;
 use marqueue_core::Time;
+use marqueue_sim::delay_bins::DelayBins;
 use marqueue_sim::resource::Resource;
 use marqueue_sim::result::Series;
 use std::sync::{Arc, Mutex};
+
+/// Significant digits of the delays.
+const DIGITS: u8 = 2;
 
 /// A sample of one queue.
 #[derive(Debug)]
@@ -64,7 +68,7 @@ impl SampleFeed {
     pub fn add(&mut self, now: Time, link: usize, resource: &mut Resource) {
         let previous = &mut self.previous[link];
         let departed_bytes = resource.qdisc.counters().departed_bytes;
-        let all = resource.meter.delays().clone();
+        let all = histogram(resource.meter.delays());
         let since = previous.delays.take().and_then(|old| {
             let mut new = all.clone();
             new.subtract(old).is_ok().then_some(new)
@@ -92,4 +96,13 @@ impl SampleFeed {
     pub fn finish(mut self) {
         self.shared.lock().expect("no thread panics while it holds the lock").append(&mut self.pending);
     }
+}
+
+/// The bins as a histogram, of which quantiles can be asked.
+fn histogram(bins: &DelayBins) -> Histogram<u64> {
+    let mut all = Histogram::new(DIGITS).expect("two digits are allowed");
+    for (delay, count) in bins.iter() {
+        all.record_n(delay, count).expect("the histogram grows");
+    }
+    all
 }

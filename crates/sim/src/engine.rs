@@ -5,6 +5,7 @@
 //! - [`external`]: flows whose ends are outside; [`outside`]: queues that are.
 //! - [`flow_lifecycle`]: the start and end of flows.
 //! - [`handover`]: packets to and from other threads.
+//! - [`lookahead`]: prefetching of what the next events need.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
@@ -12,6 +13,7 @@ mod external;
 mod flow_lifecycle;
 mod forwarding;
 mod handover;
+mod lookahead;
 mod media;
 mod outside;
 mod rate_based;
@@ -35,6 +37,7 @@ use crate::route::Routes;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
+use lookahead::Lookahead;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use std::collections::VecDeque;
@@ -194,6 +197,7 @@ pub struct Engine {
     /// The part of the network that it simulates, if other threads simulate others.
     part: Option<Box<Part>>,
     processed: u64,
+    lookahead: Lookahead,
 }
 
 impl Engine {
@@ -253,12 +257,15 @@ impl Engine {
             fates: Vec::new(),
             part: part.map(Box::new),
             processed: 0,
+            lookahead: Lookahead::default(),
         };
         engine.number_sources(plan);
         engine.restrict();
         engine.add_traffic(plan, seed);
         engine.leave_arrivals_to_others();
         engine.schedule_all();
+        let queues = engine.links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
+        engine.lookahead = Lookahead::new(queues, slots_for(plan) as usize);
         engine
     }
 
@@ -301,6 +308,9 @@ impl Engine {
         debug_assert!(time >= self.now, "time runs backwards");
         self.now = time;
         self.processed += 1;
+        if self.processed == self.lookahead.at {
+            self.look_ahead();
+        }
         if (source as usize) < self.lines.len() {
             self.arrival(source);
             return true;

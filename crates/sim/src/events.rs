@@ -43,6 +43,36 @@ impl EventQueue {
         (key != ABSENT).then_some((Time(key >> self.bits), key as u32 & ((1 << self.bits) - 1)))
     }
 
+    /// Appends the sources of up to `most` events until `until` to `found`, in no particular order.
+    pub fn find_until(&self, until: Time, most: usize, found: &mut Vec<u32>) {
+        let leaves = self.nodes.len() / 2;
+        // All keys of an instant, and no others, are at most that of the last source.
+        let last = until.0.min((ABSENT >> self.bits) - 1) << self.bits | (leaves as u64 - 1);
+        // Right children whose subtrees have such events, too. There is at most one a level.
+        let (mut others, mut waiting) = ([0; usize::BITS as usize], 0);
+        let mut node = 1;
+        if self.nodes[node] > last {
+            return;
+        }
+        loop {
+            while node < leaves {
+                node *= 2;
+                if self.nodes[node] > last {
+                    node += 1;
+                } else if self.nodes[node + 1] <= last {
+                    others[waiting] = node + 1;
+                    waiting += 1;
+                }
+            }
+            found.push((node - leaves) as u32);
+            if waiting == 0 || found.len() >= most {
+                return;
+            }
+            waiting -= 1;
+            node = others[waiting];
+        }
+    }
+
     /// Has this source a pending event?
     #[inline]
     pub fn is_set(&self, source: u32) -> bool {
@@ -221,6 +251,23 @@ mod tests {
     use std::collections::BTreeMap;
 
     proptest! {
+        #[test]
+        fn events_until_a_time_are_found(
+            times in prop::collection::vec(prop::option::of(0u64..50), 1..40), until in 0u64..50, most in 1usize..50
+        ) {
+            let mut queue = EventQueue::new(times.len());
+            (0u32..).zip(&times).for_each(|(source, time)| queue.set(source, time.map_or(Time::NEVER, Time)));
+            let mut found = Vec::new();
+            queue.find_until(Time(until), most, &mut found);
+            found.sort_unstable();
+            let due = |&(_, time): &(u32, &Option<u64>)| time.is_some_and(|t| t <= until);
+            let expected: Vec<u32> = (0u32..).zip(&times).filter(due).map(|(source, _)| source).collect();
+            prop_assert_eq!(found.len(), most.min(expected.len()));
+            prop_assert!(found.iter().all(|source| expected.contains(source)));
+            found.dedup();
+            prop_assert_eq!(found.len(), most.min(expected.len()));
+        }
+
         #[test]
         fn the_first_event_is_the_earliest_of_the_lowest_source(
             ops in prop::collection::vec((0u32..40, prop::option::of(0u64..50)), 1..300)

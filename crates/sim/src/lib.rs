@@ -18,6 +18,7 @@ mod batch;
 mod calendar;
 mod catalogue;
 mod cpu;
+pub mod delay_bins;
 pub mod delay_law;
 pub mod delivery_trace;
 mod digest;

@@ -54,6 +54,24 @@ impl Line {
         }
     }
 
+    /// The next stage and the flow of the first packet, if it can be told cheaply.
+    #[inline]
+    pub fn first(&self, forms: &Forms) -> Option<(u32, u32)> {
+        match self {
+            Line::Few(packets) => packets.front().map(|(_, packet)| (packet.stage(), packet.flow())),
+            Line::Many(packets) => packets.first(forms),
+        }
+    }
+
+    /// Prefetches the first packet and the place of the next one.
+    #[inline]
+    pub fn prefetch_ends(&self) {
+        match self {
+            Line::Few(packets) => ring::prefetch_ends(packets),
+            Line::Many(packets) => packets.prefetch_ends(),
+        }
+    }
+
     /// Removes the first packet. Returns it with the arrival time and the flow of the next one, which for none are never
     /// and its own.
     #[inline(always)]
@@ -144,6 +162,8 @@ mod tests {
     /// Removes the first packet of both.
     fn remove_first(line: &mut Line, expected: &mut VecDeque<(Time, u32)>, forms: &Forms) {
         let flow = expected.pop_front().map(|(_, flow)| flow);
+        let first = line.first(forms).map(|(stage, flow)| (Packet::data(flow, 0, 500).stage() == stage, flow));
+        assert_eq!(first, flow.map(|f| (true, f)));
         let found = line.pop_front(forms).map(|(packet, next, flow)| (packet.flow(), next, flow));
         let next = expected.front().map(|&(at, next)| (at, next));
         assert_eq!(found, flow.map(|f| (f, next.map_or(Time::NEVER, |n| n.0), next.map_or(f, |n| n.1))));

@@ -1,5 +1,6 @@
 //! How long a queue had which length, in memory that is bounded whatever the length.
 
+use prefetch_index::prefetch_index;
 use std::fmt;
 
 /// Time by the number of packets in a queue. Lengths below 65,536 are told apart. Longer ones are in bins whose width is
@@ -38,6 +39,12 @@ impl QueueTimes {
             Some(time) if len < 1 << EXACT_BITS => *time += ns,
             _ => self.add_longer(len, ns),
         }
+    }
+
+    /// Prefetches the time of this length.
+    #[inline(always)]
+    pub fn prefetch(&self, len: u32) {
+        prefetch_index(&self.ns, bin(len));
     }
 
     #[inline(never)]

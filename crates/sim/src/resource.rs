@@ -16,6 +16,8 @@ use marqueue_aqm::qdisc::QueueStatus;
 use marqueue_aqm::{Discipline, EnqueueOutcome, Qdisc};
 use marqueue_core::units::Transmitter;
 use marqueue_core::{Dur, Ecn, Packet, Rate, Time};
+use prefetch_index::prefetch_index;
+use std::slice::from_ref;
 
 /// The server of a queue.
 #[derive(Debug)]
@@ -30,18 +32,21 @@ pub enum Server {
     Cpu(Box<Cpu>),
 }
 
+/// A cache line, bytes.
+const LINE: usize = 64;
+/// So many bytes of a [`Resource`] are read for a packet at most, if its queue is one under one policy.
+const PREFETCHED: usize = 1024;
+
+/// So many packets of a queue are prefetched at a time at most: more leave it only if no other arrives for long.
+const MOST_PREFETCHED: usize = 16;
+
 /// A queue and its server.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Resource {
-    /// The queue.
-    pub qdisc: Discipline,
-    /// Measurements.
-    pub meter: Meter,
-    /// Packet trace, if requested.
-    pub trace: Option<Box<Trace>>,
-    /// Packets dropped that the engine has not released yet.
-    pub lost: Vec<Packet>,
-    server: Server,
+    /// When the next departure, timer or rate change is due. The first field, for [`Resource::prefetch`]; what a packet does
+    /// not need is behind.
+    due: Time,
     delay: Dur,
     /// When the server, or its first free core, becomes or became free.
     free: Time,
@@ -57,8 +62,15 @@ pub struct Resource {
     next_flow: u32,
     /// When the discipline's timer is due.
     timer: Time,
-    /// When the next departure, timer or rate change is due.
-    due: Time,
+    server: Server,
+    /// Packets dropped that the engine has not released yet.
+    pub lost: Vec<Packet>,
+    /// Packet trace, if requested.
+    pub trace: Option<Box<Trace>>,
+    /// Measurements.
+    pub meter: Meter,
+    /// The queue.
+    pub qdisc: Discipline,
 }
 
 impl Resource {
@@ -87,6 +99,38 @@ impl Resource {
     /// A warning about the parameters of its discipline.
     pub fn warning(&self) -> Option<String> {
         self.qdisc.warning()
+    }
+
+    /// Prefetches what an arrival or a departure reads here.
+    #[inline]
+    pub fn prefetch(&self) {
+        for line in 0..PREFETCHED / LINE {
+            prefetch_index(from_ref(&self.due), line * LINE / size_of::<Time>());
+        }
+    }
+
+    /// Prefetches what an arrival or a departure reads elsewhere: packets of the queue, and where it is measured.
+    #[inline]
+    pub fn prefetch_packets(&self) {
+        self.qdisc.prefetch();
+        self.meter.prefetch_length(self.waiting);
+    }
+
+    /// Calls `found` with each packet that will probably be served by `until`, and prefetches where its delay is counted.
+    #[inline]
+    pub fn prefetch_departures(&self, until: Time, mut found: impl FnMut(&Packet)) {
+        let packets = self.qdisc.oldest();
+        let Some((_, first)) = packets.first() else { return self.meter.prefetch_delay(Dur::ZERO) };
+        let each = (f64::from(first.bytes()) * 8e9 / self.speed()) as u64;
+        let mut served = self.free;
+        for (arrived, packet) in packets.iter().take(MOST_PREFETCHED) {
+            self.meter.prefetch_delay(served.since(*arrived));
+            found(packet);
+            served = Time(served.0.saturating_add(each));
+            if served > until {
+                break;
+            }
+        }
     }
 
     /// A packet arrives. Everything due by `now` has been processed.

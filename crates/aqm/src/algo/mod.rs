@@ -227,8 +227,12 @@ impl Qdisc for Discipline {
         each!(self, q => q.dequeue(now))
     }
     #[inline]
-    fn first(&self) -> Option<&Packet> {
-        each!(self, q => q.first())
+    fn oldest(&self) -> &[(Time, Packet)] {
+        each!(self, q => q.oldest())
+    }
+    #[inline]
+    fn prefetch(&self) {
+        each!(self, q => q.prefetch());
     }
     #[inline]
     fn next_timer(&self) -> Time {

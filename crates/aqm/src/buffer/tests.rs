@@ -131,7 +131,7 @@ proptest! {
             }
             prop_assert_eq!(buffer.len() as usize, model.len());
             prop_assert_eq!(buffer.is_empty(), model.is_empty());
-            prop_assert_eq!(buffer.first().map(|p| p.seq()), model.first().map(|&(_, seq)| seq));
+            prop_assert_eq!(buffer.first().map(|(_, p)| p.seq()), model.first().map(|&(_, seq)| seq));
             prop_assert_eq!(buffer.bytes(), model.iter().map(|&(_, seq)| u64::from(100 + seq)).sum::<u64>());
             prop_assert!(2 * buffer.holes() <= buffer.places.len());
         }
@@ -175,7 +175,7 @@ proptest! {
             }
             prop_assert_eq!(buffer.len() as usize, model.len());
             prop_assert_eq!(buffer.bytes(), bytes);
-            prop_assert_eq!(buffer.first().map(|p| p.seq()), model.front().map(|&(_, seq)| seq));
+            prop_assert_eq!(buffer.first().map(|(_, p)| p.seq()), model.front().map(|&(_, seq)| seq));
             let (now, arrived) = (Time(1 << 20), model[0].0);
             prop_assert_eq!(buffer.age(now), now - arrived);
         }

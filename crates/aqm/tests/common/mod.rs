@@ -81,7 +81,8 @@ impl Watch {
 
     fn dequeue(&mut self) -> bool {
         let (said, lost) = (self.queue.status().next_flow, self.queue.counters().dropped());
-        assert_eq!(said, self.queue.first().map_or(QueueStatus::NO_FLOW, |p| p.flow()));
+        let next = self.queue.oldest().first();
+        assert_eq!(said, next.map_or(QueueStatus::NO_FLOW, |(_, packet)| packet.flow()));
         let departed = self.queue.dequeue(self.now);
         if let Some((p, sojourn)) = departed {
             // A policy may drop packets as they leave.

@@ -1,0 +1,256 @@
+//! Prefetching of what the next events need, in large networks.
+//!
+//! With thousands of links each event finds its link, its queue and its flow outside the cache, one after the other: where a
+//! packet goes next is known once it was read, its queue once the link was read, and so on. Waiting for memory then takes
+//! most of the time. So the next events are looked at in groups, step by step: each step reads, for all events of the group,
+//! what the step before has prefetched, and prefetches what that leads to. Waits overlap, and events find all that they need.
+//!
+//! An event that comes up after its group was looked at finds what it needs later, but nothing else changes: a run's
+//! result does not depend on this.
+
+use super::{Engine, Entrance, Source};
+use crate::events::EventQueue;
+use crate::flow::Flow;
+use crate::route::Stage;
+use marqueue_core::{Dur, Time};
+use prefetch_index::prefetch_index;
+
+/// Events of a group: enough for waits to overlap, and few enough for all that they need to fit the cache.
+const GROUP: usize = 32;
+/// A group never spans more simulated time.
+const LONGEST: Dur = Dur(1_000_000_000);
+/// Groups pay where there are so many queues, and where they and the flows take so many bytes that caches do not hold them
+/// (docs/performance/profile.md). Debug builds always have them, so that tests see whether they change anything.
+const LEAST_QUEUES: usize = if cfg!(debug_assertions) { 1 } else { 1024 };
+const LEAST_BYTES: usize = if cfg!(debug_assertions) { 1 } else { 64 << 20 };
+/// What a packet may need of a queue: its state, and the bins in which it is measured.
+const PER_QUEUE: usize = 2560;
+
+/// A group of the next events, and what they lead to.
+#[derive(Debug)]
+pub(super) struct Lookahead {
+    /// Number of processed events at which the next group is looked at.
+    pub(super) at: u64,
+    /// In such a simulated time a group happens, as far as is known.
+    span: Dur,
+    sources: Vec<u32>,
+    flows: Vec<u32>,
+    links: Vec<u32>,
+    /// Next stages and flows of packets that probably leave their queues.
+    departing: Vec<(u32, u32)>,
+}
+
+impl Default for Lookahead {
+    /// Nothing is ever looked at.
+    fn default() -> Lookahead {
+        Lookahead {
+            at: u64::MAX,
+            span: Dur(1),
+            sources: Vec::new(),
+            flows: Vec::new(),
+            links: Vec::new(),
+            departing: Vec::new(),
+        }
+    }
+}
+
+impl Lookahead {
+    /// For a network with so many queues and flows.
+    pub(super) fn new(queues: usize, flows: usize) -> Lookahead {
+        let never = Lookahead::default();
+        let pays = queues >= LEAST_QUEUES && queues * PER_QUEUE + flows * size_of::<Flow>() >= LEAST_BYTES;
+        Lookahead { at: if pays { 1 } else { never.at }, ..never }
+    }
+
+    /// Is there ever a group?
+    #[inline(always)]
+    pub(super) fn is_on(&self) -> bool {
+        self.at != u64::MAX
+    }
+
+    /// Chooses the next group: the events after `now`, of which `processed` have been.
+    fn choose(&mut self, events: &EventQueue, now: Time, processed: u64) {
+        self.at = processed + GROUP as u64;
+        self.sources.clear();
+        self.flows.clear();
+        self.links.clear();
+        self.departing.clear();
+        events.find_until(now + self.span, 2 * GROUP, &mut self.sources);
+        // An eighth more than a group, because others come up in between.
+        if self.sources.len() > GROUP + GROUP / 8 {
+            self.span = Dur(self.span.0 - self.span.0 / 8);
+        } else {
+            self.span = Dur((self.span.0 + self.span.0 / 8 + 1).min(LONGEST.0));
+        }
+    }
+}
+
+impl Engine {
+    /// Prefetches what the next group of events needs.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn look_ahead(&mut self) {
+        let mut group = std::mem::take(&mut self.lookahead);
+        group.choose(&self.events, self.now, self.processed);
+        self.fetch_arrivals(&mut group);
+        self.fetch_links(&mut group);
+        self.fetch_queues(&mut group);
+        self.lookahead = group;
+    }
+
+    /// Prefetches the packets that arrive. Events of queues lead to their links.
+    fn fetch_arrivals(&self, group: &mut Lookahead) {
+        for &source in &group.sources {
+            match (source as usize).checked_sub(self.lines.len()).map(|i| self.sources[i]) {
+                None => prefetch_index(&self.lines, source as usize),
+                Some(Source::CatchUp(l)) => group.links.push(l),
+                Some(_) => {}
+            }
+        }
+        group.sources.retain(|&source| (source as usize) < self.lines.len());
+        for &source in &group.sources {
+            self.lines[source as usize].prefetch_ends();
+        }
+        for &source in &group.sources {
+            if let Some((stage, _)) = self.lines[source as usize].first(&self.forms) {
+                prefetch_index(&self.routes.stages, stage as usize);
+            }
+        }
+    }
+
+    /// Prefetches the flows at which they arrive, and the links that they, or the answers to them, enter.
+    fn fetch_links(&self, group: &mut Lookahead) {
+        for &source in &group.sources {
+            let Some((stage, flow)) = self.lines[source as usize].first(&self.forms) else { continue };
+            match self.routes.stages[stage as usize] {
+                Stage::Link(to) => group.links.push(to),
+                Stage::Receive => {
+                    self.flows[flow as usize].fetch_receiver();
+                    group.links.extend(self.link_at(stage + 1));
+                }
+                Stage::Sender => {
+                    self.flows[flow as usize].fetch_sender();
+                    group.flows.push(flow);
+                }
+                _ => {}
+            }
+        }
+        for &flow in &group.flows {
+            prefetch_index(&self.routes.stages, self.flows[flow as usize].data_stage as usize);
+        }
+        for &flow in &group.flows {
+            group.links.extend(self.link_at(self.flows[flow as usize].data_stage));
+        }
+        group.links.sort_unstable();
+        group.links.dedup();
+        for &l in &group.links {
+            prefetch_index(&self.links, l as usize);
+        }
+    }
+
+    /// Prefetches the queues of links, what they lead to, and where packets that leave them go.
+    fn fetch_queues(&self, Lookahead { span, links, departing, .. }: &mut Lookahead) {
+        for &l in &*links {
+            let link = &self.links[l as usize];
+            prefetch_index(&self.lines, link.arrival_source as usize);
+            if let Entrance::Resource(resource) = &link.entrance {
+                resource.prefetch();
+            }
+        }
+        for &l in &*links {
+            let link = &self.links[l as usize];
+            if let Some(line) = self.lines.get(link.arrival_source as usize) {
+                line.prefetch_ends();
+            }
+            if let Entrance::Resource(resource) = &link.entrance {
+                resource.prefetch_packets();
+            }
+        }
+        for &l in &*links {
+            // With many packets at few links, these prefetch each other.
+            if departing.len() >= 2 * GROUP {
+                break;
+            }
+            if let Entrance::Resource(resource) = &self.links[l as usize].entrance {
+                resource.prefetch_departures(self.now + *span, |packet| {
+                    prefetch_index(&self.routes.stages, packet.stage() as usize);
+                    departing.push((packet.stage(), packet.flow()));
+                });
+            }
+        }
+        for &(stage, flow) in &*departing {
+            match self.routes.stages[stage as usize] {
+                Stage::Chained(to) | Stage::Merged(to) => prefetch_index(&self.links, to as usize),
+                Stage::ReceiveChained => self.flows[flow as usize].fetch_receiver(),
+                _ => {}
+            }
+        }
+    }
+
+    /// The link that packets enter at this stage, if they enter one.
+    fn link_at(&self, stage: u32) -> Option<u32> {
+        match self.routes.stages.get(stage as usize) {
+            Some(&Stage::Link(to)) => Some(to),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::programs::NoPrograms;
+    use crate::run::prepare;
+    use serde_json::{from_value, json};
+
+    /// Six queues in a row with flows over each and over all, and with wires between two of them.
+    fn row() -> Plan {
+        let policy = |hop| match hop {
+            0 => json!({"name": "red", "params": {"min_th": 5.0, "max_th": 15.0}}),
+            1 => json!({"name": "fq_codel", "params": {}}),
+            _ => json!({"name": "codel", "params": {}}),
+        };
+        let link = |hop: u64, delay: u64| {
+            let queue = json!({"policy": policy(hop), "limit": {"packets": 30}, "signal": "ecn", "mean_packet": 1500});
+            json!({"name": format!("{hop} {delay}"), "rate": 10_000_000, "delay": delay,
+                "queue": if hop == 3 { json!(null) } else { queue }})
+        };
+        let links: Vec<_> = (0..6).flat_map(|hop| [link(hop, 1_000_000 * (hop + 1)), link(hop, 3_000_000)]).collect();
+        let (there, back): (Vec<_>, Vec<_>) = (0..6).map(|hop| (2 * hop, 2 * hop + 1)).unzip();
+        let mut routes = vec![json!({"forward": there, "reverse": back.iter().rev().collect::<Vec<_>>()})];
+        routes.extend((0..6).map(|hop| json!({"forward": [2 * hop], "reverse": [2 * hop + 1]})));
+        let tcp = |route| {
+            json!({"route": route, "count": 4, "transport": 0, "start": 0, "stop": null, "jitter": 100_000_000,
+                "size": null, "trace": false})
+        };
+        let traffic: Vec<_> =
+            (0..7).map(|r| json!({"name": format!("flows {r}"), "dscp": 0, "kind": {"tcp": tcp(r)}})).collect();
+        let plan = json!({"duration": 3_000_000_000u64, "boundaries": [1_000_000_000], "sample": 0, "links": links,
+            "routes": routes, "transports": [{"preset": "linux", "params": {}}], "traffic": traffic});
+        from_value(plan).expect("it is a plan")
+    }
+
+    #[test]
+    fn a_run_does_not_depend_on_it() {
+        let plan = row();
+        let run = |lookahead| {
+            let mut engine = Engine::new(&plan, 1, prepare(&plan, 1, &NoPrograms).expect("it is valid"), None);
+            engine.lookahead = lookahead;
+            while engine.advance(1000) {}
+            engine
+        };
+        let (with, without) = (run(Lookahead { at: 1, ..Lookahead::default() }), run(Lookahead::default()));
+        assert!(with.lookahead.at > with.processed && !with.lookahead.departing.is_empty(), "it has looked at groups");
+        assert_eq!(without.lookahead.at, u64::MAX);
+        assert_eq!(format!("{:?}", with.finish()), format!("{:?}", without.finish()));
+    }
+
+    #[test]
+    fn groups_pay_in_large_networks_only() {
+        let is_on = |queues, flows| Lookahead::new(queues, flows).is_on();
+        assert!(is_on(LEAST_QUEUES, LEAST_BYTES / size_of::<Flow>() + 1));
+        assert!(is_on(LEAST_QUEUES + LEAST_BYTES / PER_QUEUE, 1));
+        assert!(!is_on(LEAST_QUEUES - 1, 1_000_000));
+    }
+}
