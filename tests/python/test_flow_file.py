@@ -78,7 +78,7 @@ def output(scenario: Scenario, flows_in: Path | None) -> Mapping[str, Any]:
 
 def with_output(result: Result, raw: Mapping[str, Any]) -> Result:
     """The result with another output of the engine."""
-    return Result.from_raw(result.scenario, result.plan, result.provenance, [raw])
+    return Result.from_raw(result.checked_scenario, result.plan, result.provenance, [raw])
 
 
 def test_the_files_of_a_result_are_the_same(

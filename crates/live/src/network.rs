@@ -382,7 +382,7 @@ fn build_link(plan: &Plan, link: &LinkPlan, seed: u64, programs: &impl Programs)
         let message = "got a link for each flow, expected one link: which flow a real packet belongs to is not read";
         return Err(ParamError::new("per_flow", message));
     }
-    let resource = build_resource(plan, link, seed, programs)?;
+    let resource = build_resource(link, plan.class_count(), seed, programs)?;
     Ok(Link {
         entrance: match resource {
             Some(resource) => Entrance::Queue(Box::new(resource)),

@@ -371,11 +371,12 @@ pub(crate) fn prepare(plan: &Plan, seed: u64, programs: &impl Programs) -> Resul
         .enumerate()
         .map(|(i, t)| build_config(t, programs).map_err(|e| e.within(&format!("transports[{i}]"))))
         .collect::<Result<_, _>>()?;
+    let classes = plan.class_count();
     let resources = plan
         .links
         .iter()
         .enumerate()
-        .map(|(i, link)| build_resource(plan, link, seed, programs).map_err(|e| e.within(&format!("links[{i}]"))))
+        .map(|(i, link)| build_resource(link, classes, seed, programs).map_err(|e| e.within(&format!("links[{i}]"))))
         .collect::<Result<_, _>>()?;
     let windows = plan.boundaries.len() + 1;
     let pipes = plan
@@ -397,13 +398,14 @@ fn build_config(transport: &TransportPlan, programs: &impl Programs) -> Result<C
     Ok(config)
 }
 
-/// The queue of `link` with its server, if it has one.
+/// The queue of `link` with its server, if it has one. `classes` is the number of processing classes
+/// ([`Plan::class_count`]).
 ///
 /// # Errors
 /// If the AQM is unknown or refuses its parameters.
 pub fn build_resource(
-    plan: &Plan,
     link: &LinkPlan,
+    classes: usize,
     seed: u64,
     programs: &impl Programs,
 ) -> Result<Option<Resource>, ParamError> {
@@ -438,7 +440,7 @@ pub fn build_resource(
         }
         None => Discipline::build(&queue.policy, env, rng).map_err(|e| e.within("queue.policy"))?,
     };
-    let meter = Meter::new(discipline.probes(), plan.class_count());
+    let meter = Meter::new(discipline.probes(), classes);
     let server = match (&link.cpu, medium) {
         (Some(cpu), _) => Server::Cpu(Box::new(Cpu::new(cpu))),
         (None, Some(medium)) => Server::Medium(medium),

@@ -91,7 +91,7 @@ def link_measurements(
         for link in plan["links"]
     ]
     plan = {**plan, "duration": lasted, "links": links}
-    return Result.from_raw(whole.to_dict(), plan, made, [measured])
+    return Result.from_raw(whole, plan, made, [measured])
 
 
 def _until(scenario: Scenario, end: int) -> Scenario:

@@ -122,7 +122,7 @@ def run_live(
     spent = time.perf_counter() - started
     circumstances = here(started_at, spent, sum(audit["cpu"] for audit in audits), 0)
     provenance = describe(scenario, seeds, circumstances, live=live)
-    return Result.from_raw(scenario.to_dict(), plan, provenance, raws)
+    return Result.from_raw(scenario, plan, provenance, raws)
 
 
 def _replication(

@@ -27,6 +27,7 @@ from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
 from marqueue.results.timeline import Span, Timeline
 from marqueue.results.window import Figure
+from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate
 
 #: The confidence level of every interval that is reported.
@@ -62,6 +63,11 @@ class ResultData(Timeline):
         """The scenario's name."""
         return str(self.scenario["name"])
 
+    @cached_property
+    def checked_scenario(self) -> Scenario:
+        """The scenario as tables that have been checked, instead of their values."""
+        return Scenario.model_validate(self.scenario)
+
     @property
     def links(self) -> list[str]:
         """The names of the metered links."""
@@ -70,7 +76,7 @@ class ResultData(Timeline):
     @cached_property
     def plan_groups(self) -> list[str]:
         """The group of the scenario to which each entry of the plan's traffic belongs."""
-        return labels.group_names(self.scenario, self.plan)
+        return labels.group_names(self.checked_scenario, self.plan)
 
     @cached_property
     def groups(self) -> list[str]:
@@ -80,7 +86,7 @@ class ResultData(Timeline):
     @cached_property
     def classes(self) -> list[str]:
         """The names of the classes of routes, in the order of the scenario."""
-        return labels.class_names(self.scenario)
+        return labels.class_names(self.checked_scenario)
 
     # The measurements
 

@@ -92,7 +92,7 @@ class Overlay:
 
     def __init__(self, result: ResultData, model: Fluid | None = None) -> None:
         self.result = result
-        scenario = Scenario.model_validate(result.scenario)
+        scenario = result.checked_scenario
         refuse_without_theory(scenario)
         self.fluid = model or solve_fluid(scenario)
 

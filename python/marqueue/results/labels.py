@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from marqueue.scenario import Scenario, spread_classes
+from marqueue.scenario import Scenario, route_classes, spread_classes
 from marqueue.scenario import class_names as scenario_class_names
-from marqueue.scenario import route_classes as scenario_route_classes
 from marqueue.scenario.fields import Warmup
 from marqueue.units import Duration
 
@@ -26,18 +25,12 @@ def quarter_names(name: str) -> list[str]:
     return [f"{name}, {quarter}" for quarter in QUARTERS]
 
 
-def class_names(scenario: Mapping[str, Any]) -> list[str]:
+def class_names(scenario: Scenario) -> list[str]:
     """The classes of flows in results, in the order of the scenario. One whose flows have different
     propagation delays is divided into quarters."""
-    checked = Scenario.model_validate(scenario)
-    spread = set(spread_classes(checked))
-    names = scenario_class_names(checked)
+    spread = set(spread_classes(scenario))
+    names = scenario_class_names(scenario)
     return [part for name in names for part in (quarter_names(name) if name in spread else [name])]
-
-
-def route_classes(scenario: Mapping[str, Any]) -> list[str]:
-    """The class of each of the plan's routes."""
-    return scenario_route_classes(Scenario.model_validate(scenario))
 
 
 @dataclass(frozen=True)
@@ -52,21 +45,20 @@ class RouteClasses:
     """For each route, the number of parts of its class."""
 
 
-def result_classes(scenario: Mapping[str, Any]) -> RouteClasses:
+def result_classes(scenario: Scenario) -> RouteClasses:
     """The classes of results, by route."""
-    checked = Scenario.model_validate(scenario)
-    spread = set(spread_classes(checked))
+    spread = set(spread_classes(scenario))
     parts = [
-        quarter_names(name) if name in spread else [name] for name in scenario_class_names(checked)
+        quarter_names(name) if name in spread else [name] for name in scenario_class_names(scenario)
     ]
     names = [part for each in parts for part in each]
     index = {name: i for i, name in reversed(list(enumerate(names)))}
-    routes = scenario_route_classes(checked)
+    routes = route_classes(scenario)
     first = [index[quarter_names(n)[0] if n in spread else n] for n in routes]
     return RouteClasses(names, first, [len(QUARTERS) if n in spread else 1 for n in routes])
 
 
-def group_names(scenario: Mapping[str, Any], plan: Mapping[str, Any]) -> list[str]:
+def group_names(scenario: Scenario, plan: Mapping[str, Any]) -> list[str]:
     """The scenario's group of each entry of the plan's traffic.
 
     A group that is spread over classes has one entry per class, named GROUP/CLASS.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.extras import MissingExtra, require
 from marqueue.results.data import ResultData
-from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
     from marqueue.theory.allocation.proportional_fairness import Region
@@ -61,7 +60,7 @@ def fair_optimum(result: ResultData) -> FairOptimum | str | None:
     from marqueue.theory.allocation.proportional_fairness import proportionally_fair
 
     try:
-        shared = allocation_problem(Scenario.model_validate(result.scenario))
+        shared = allocation_problem(result.checked_scenario)
         best = proportionally_fair(shared.sharing)
     except ScenarioError as error:
         return "; ".join(problem.message for problem in error.problems)

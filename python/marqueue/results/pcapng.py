@@ -14,7 +14,7 @@ from marqueue.results.columns import Array
 from marqueue.results.data import ResultData
 from marqueue.results.rows import rows_where
 from marqueue.results.trace_tables import ECN, arrival_times, nanoseconds
-from marqueue.scenario import Scenario, ways_back
+from marqueue.scenario import ways_back
 
 FLAGS = ("ack", "syn", "ece", "cwr")
 
@@ -22,7 +22,7 @@ FLAGS = ("ack", "syn", "ece", "cwr")
 def file_names(result: ResultData) -> dict[str, str]:
     """The name of the file of each traced link. A reverse direction is in the file of its link."""
     traced = [link["name"] for link in result.plan["links"] if link["trace"]]
-    backs = ways_back(Scenario.model_validate(result.scenario))
+    backs = ways_back(result.checked_scenario)
     within = {backs[name] for name in traced if name in backs}
     out: dict[str, str] = {}
     for name in traced:
@@ -41,7 +41,7 @@ def write(result: ResultData, path: Path, link: str, replication: int) -> Path:
     traced = {each["name"]: each for each in result.plan["links"] if each["trace"]}
     if link not in traced:
         raise KeyError(f"link {link!r}, expected a traced one: {', '.join(traced) or 'none is'}")
-    back = ways_back(Scenario.model_validate(result.scenario)).get(link, "")
+    back = ways_back(result.checked_scenario).get(link, "")
     left = _departures(result, replication, link)
     seen = [(left, nanoseconds(left), False)]
     if back in traced:

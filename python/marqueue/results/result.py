@@ -40,6 +40,7 @@ from marqueue.results.output_directory import claim
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
 from marqueue.results.timeline import Span
+from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +108,7 @@ class Result(ResultData):
     @classmethod
     def from_raw(
         cls,
-        scenario: Mapping[str, Any],
+        scenario: Scenario,
         plan: Mapping[str, Any],
         provenance: Provenance,
         raws: Sequence[Raw],
@@ -115,7 +116,9 @@ class Result(ResultData):
         """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
         classes = labels.result_classes(scenario)
-        flows = FlowRows(plan, raws, groups, classes, labels.warmup_windows(scenario))
+        plain = scenario.to_dict()
+        warmup = labels.warmup_windows(plain)
+        flows = FlowRows(plan, raws, groups, classes, warmup)
         many = flows.num_rows > MANY
         made = {
             "series": tables.series_table(plan, raws),
@@ -132,11 +135,12 @@ class Result(ResultData):
             "paced": trace_tables.paced_table(raws),
             "frames": media.frames_table(raws),
             "media": media.media_table(raws),
-            TABLE: modelled_table(plan, raws, labels.warmup_windows(scenario)),
+            TABLE: modelled_table(plan, raws, warmup),
             **cwnd_tables(plan, raws, groups),
         }
         present = {name: table for name, table in made.items() if table is not None}
-        result = cls(scenario, plan, provenance, present, ManyFlows(flows) if many else None)
+        result = cls(plain, plan, provenance, present, ManyFlows(flows) if many else None)
+        result.checked_scenario = scenario
         result.tables["windows"] = with_figures(result.tables["windows"], result._links)
         return result
 

@@ -11,7 +11,7 @@ import numpy as np
 from marqueue.results.congested_links import CONGESTION
 from marqueue.results.data import ResultData
 from marqueue.results.modelled import bottleneck_from, modelled_links
-from marqueue.scenario import Scenario, scenario_warnings
+from marqueue.scenario import scenario_warnings
 from marqueue.scenario.hybrid import crossed_links, is_modelled
 from marqueue.scenario.parameters import resolved_tcp
 
@@ -89,7 +89,7 @@ def result_warnings(result: ResultData) -> list[str]:
         # The plan's traffic is a placeholder for the command.
         return provenance_remarks(result)
     out = [*provenance_remarks(result), *_unlisted(result)]
-    out += scenario_warnings(Scenario.model_validate(result.scenario))
+    out += scenario_warnings(result.checked_scenario)
     if result.replications == 1:
         out.append("One replication: there are no confidence intervals over replications.")
     if result.warmup == 0:

@@ -29,14 +29,14 @@ def samples_of(
     :data:`~marqueue.results.many_flows.MANY`, together with the ``flows_before`` of which there are
     samples already, samples are sums and sketches and not the values of each flow.
     """
-    plan, plain = compile(scenario), scenario.to_dict()
-    measured = range(labels.warmup_windows(plain), len(plan["boundaries"]) + 1)
+    plan = compile(scenario)
+    measured = range(labels.warmup_windows(scenario.to_dict()), len(plan["boundaries"]) + 1)
     links = [each.name for each in wanted if each.kind == "link"]
     flows = [each for each in wanted if each.kind != "link"]
     windows = _windows(plan, raws, links, measured) if links else {}
     return {
         **{Subject("link", name): of for name, of in windows.items()},
-        **(_flows(plain, plan, raws, flows, measured, flows_before) if flows else {}),
+        **(_flows(scenario, plan, raws, flows, measured, flows_before) if flows else {}),
     }
 
 
@@ -54,7 +54,7 @@ def _windows(
 
 
 def _flows(
-    scenario: Mapping[str, Any],
+    scenario: Scenario,
     plan: Mapping[str, Any],
     raws: Sequence[Raw],
     wanted: Sequence[Subject],

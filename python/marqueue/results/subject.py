@@ -87,9 +87,9 @@ def subjects(
 
 def subjects_of(scenario: Scenario) -> tuple[Subject, ...]:
     """All subjects of a scenario."""
-    plan, plain = compile(scenario), scenario.to_dict()
-    groups = dict.fromkeys(group_names(plain, plan))
-    return subjects(link_names(plan), groups, class_names(plain))
+    plan = compile(scenario)
+    groups = dict.fromkeys(group_names(scenario, plan))
+    return subjects(link_names(plan), groups, class_names(scenario))
 
 
 @dataclass(frozen=True)

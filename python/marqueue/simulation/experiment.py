@@ -249,4 +249,4 @@ def _result(
         },
     )
     raws = [each.raw for each in there]
-    return Result.from_raw(scenario.to_dict(), json.loads(plan_text(scenario)), provenance, raws)
+    return Result.from_raw(scenario, json.loads(plan_text(scenario)), provenance, raws)

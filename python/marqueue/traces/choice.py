@@ -121,7 +121,7 @@ class Choice:
 
     def route(self, flow: int) -> tuple[Sequence[str], Sequence[str]]:
         """The names of the links that a flow's data cross, and of those of its acknowledgements."""
-        classes = result_classes(self.result.scenario)
+        classes = result_classes(self.result.checked_scenario)
         name = str(self._flow_rows[flow]["class"])
         of_class = classes.names.index(name)
         index = next(

@@ -86,7 +86,7 @@ _QUIC_METRICS = _WINDOWS | {"srtt": "smoothed_rtt"}
 
 def _sender(choice: Choice, flow: int) -> _Sender:
     result = choice.result
-    names = group_names(result.scenario, result.plan)
+    names = group_names(result.checked_scenario, result.plan)
     entry = result.plan["traffic"][names.index(choice.group(flow))]
     [(kind, settings)] = entry["kind"].items()
     if kind == "quic":
