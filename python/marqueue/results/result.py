@@ -307,8 +307,9 @@ class Result(ResultData):
             (directory / file).write_bytes(source.encode())
         if add is not None:
             add(directory)
-        provenance = dataclasses.asdict(self.provenance)
-        circumstances = provenance.pop("circumstances")
+        # Not as a whole by asdict(), which copies the scenario value by value.
+        provenance = dict(vars(self.provenance))
+        circumstances = dataclasses.asdict(provenance.pop("circumstances"))
         kind = "run" if self.provenance.live is None else "live"
         seal_directory(directory, {"kind": kind, **provenance}, circumstances)
 

@@ -17,6 +17,8 @@ def crossed_links(plan: Plan) -> list[tuple[list[int], list[int]]]:
     stands_for = [
         ((link.get("model") or {}).get("wire") or {}).get("links") for link in plan["links"]
     ]
+    if not any(stands_for):
+        return [(each["forward"], each["reverse"]) for each in plan["routes"]]
 
     def all_of(links: Sequence[int]) -> list[int]:
         return [each for i in links for each in _either(stands_for[i], i)]
