@@ -5,7 +5,7 @@
 //! - [`external`]: flows whose ends are outside; [`outside`]: queues that are.
 //! - [`flow_lifecycle`]: the start and end of flows.
 //! - [`handover`]: packets to and from other threads.
-//! - [`lookahead`]: prefetching of what the next events need.
+//! - [`prefetching`]: prefetching of what the next events need.
 //! - [`schedule`]: all other events.
 
 mod endpoints;
@@ -13,9 +13,9 @@ mod external;
 mod flow_lifecycle;
 mod forwarding;
 mod handover;
-mod lookahead;
 mod media;
 mod outside;
+mod prefetching;
 mod rate_based;
 mod schedule;
 
@@ -29,6 +29,7 @@ use crate::flow_links::FlowLinks;
 use crate::flow_rows::FlowRows;
 use crate::impair::Pipe;
 use crate::line::Line;
+use crate::lookahead::Lookahead;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
@@ -37,7 +38,6 @@ use crate::route::Routes;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
-use lookahead::Lookahead;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use std::collections::VecDeque;

@@ -36,6 +36,7 @@ mod frame_source;
 pub mod impair;
 mod in_flight;
 mod line;
+mod lookahead;
 mod mailboxes;
 mod media_plan;
 pub mod medium;

@@ -9,81 +9,9 @@
 //! result does not depend on this.
 
 use super::{Engine, Entrance, Source};
-use crate::events::EventQueue;
-use crate::flow::Flow;
+use crate::lookahead::Lookahead;
 use crate::route::Stage;
-use marqueue_core::{Dur, Time};
 use prefetch_index::prefetch_index;
-
-/// Events of a group: enough for waits to overlap, and few enough for all that they need to fit the cache.
-const GROUP: usize = 32;
-/// A group never spans more simulated time.
-const LONGEST: Dur = Dur(1_000_000_000);
-/// Groups pay where there are so many queues, and where they and the flows take so many bytes that caches do not hold them
-/// (docs/performance/profile.md). Debug builds always have them, so that tests see whether they change anything.
-const LEAST_QUEUES: usize = if cfg!(debug_assertions) { 1 } else { 1024 };
-const LEAST_BYTES: usize = if cfg!(debug_assertions) { 1 } else { 64 << 20 };
-/// What a packet may need of a queue: its state, and the bins in which it is measured.
-const PER_QUEUE: usize = 2560;
-
-/// A group of the next events, and what they lead to.
-#[derive(Debug)]
-pub(super) struct Lookahead {
-    /// Number of processed events at which the next group is looked at.
-    pub(super) at: u64,
-    /// In such a simulated time a group happens, as far as is known.
-    span: Dur,
-    sources: Vec<u32>,
-    flows: Vec<u32>,
-    links: Vec<u32>,
-    /// Next stages and flows of packets that probably leave their queues.
-    departing: Vec<(u32, u32)>,
-}
-
-impl Default for Lookahead {
-    /// Nothing is ever looked at.
-    fn default() -> Lookahead {
-        Lookahead {
-            at: u64::MAX,
-            span: Dur(1),
-            sources: Vec::new(),
-            flows: Vec::new(),
-            links: Vec::new(),
-            departing: Vec::new(),
-        }
-    }
-}
-
-impl Lookahead {
-    /// For a network with so many queues and flows.
-    pub(super) fn new(queues: usize, flows: usize) -> Lookahead {
-        let never = Lookahead::default();
-        let pays = queues >= LEAST_QUEUES && queues * PER_QUEUE + flows * size_of::<Flow>() >= LEAST_BYTES;
-        Lookahead { at: if pays { 1 } else { never.at }, ..never }
-    }
-
-    /// Is there ever a group?
-    #[inline(always)]
-    pub(super) fn is_on(&self) -> bool {
-        self.at != u64::MAX
-    }
-
-    /// Chooses the next group: the events after `now`, of which `processed` have been.
-    fn choose(&mut self, events: &EventQueue, now: Time, processed: u64) {
-        self.at = processed + GROUP as u64;
-        self.sources.clear();
-        self.flows.clear();
-        self.links.clear();
-        self.departing.clear();
-        events.find_until(now + self.span, 2 * GROUP, &mut self.sources);
-        // An eighth more than a group, because others come up in between.
-        if self.sources.len() > GROUP + GROUP / 8 {
-            self.span = Dur(self.span.0 - self.span.0 / 8);
-        } else {
-            self.span = Dur((self.span.0 + self.span.0 / 8 + 1).min(LONGEST.0));
-        }
-    }
-}
 
 impl Engine {
     /// Prefetches what the next group of events needs.
@@ -168,7 +96,7 @@ impl Engine {
         }
         for &l in &*links {
             // With many packets at few links, these prefetch each other.
-            if departing.len() >= 2 * GROUP {
+            if departing.len() >= Lookahead::MOST_DEPARTING {
                 break;
             }
             if let Entrance::Resource(resource) = &self.links[l as usize].entrance {
@@ -244,13 +172,5 @@ mod tests {
         assert!(with.lookahead.at > with.processed && !with.lookahead.departing.is_empty(), "it has looked at groups");
         assert_eq!(without.lookahead.at, u64::MAX);
         assert_eq!(format!("{:?}", with.finish()), format!("{:?}", without.finish()));
-    }
-
-    #[test]
-    fn groups_pay_in_large_networks_only() {
-        let is_on = |queues, flows| Lookahead::new(queues, flows).is_on();
-        assert!(is_on(LEAST_QUEUES, LEAST_BYTES / size_of::<Flow>() + 1));
-        assert!(is_on(LEAST_QUEUES + LEAST_BYTES / PER_QUEUE, 1));
-        assert!(!is_on(LEAST_QUEUES - 1, 1_000_000));
     }
 }
