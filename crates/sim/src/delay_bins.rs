@@ -3,8 +3,8 @@
 use prefetch_index::prefetch_index;
 
 /// Number of packets by delay, ns. Delays below 256 ns are told apart. Longer ones are in bins whose width is at most a 128th of
-/// the delay. The bins are those of an HdrHistogram of two digits (`hdrhistogram`, which is not used here because it takes three
-/// times the instructions, and because where it counts a delay cannot be prefetched).
+/// the delay. The bins are those of an HdrHistogram of two digits (`hdrhistogram`, which is not used here because it
+/// takes more instructions, and because where it counts a delay cannot be prefetched).
 #[derive(Clone, Debug, Default)]
 pub struct DelayBins {
     counts: Vec<u64>,
