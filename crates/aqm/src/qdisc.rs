@@ -27,8 +27,8 @@ pub struct QueueStatus {
     pub next_timer: Time,
     /// [`Qdisc::has_dropped`].
     pub has_dropped: bool,
-    /// The flow of the first of [`Qdisc::oldest`], or [`QueueStatus::NO_FLOW`]. Not an option, whose two halves would be written one by
-    /// one and read as a whole, which stalls.
+    /// The flow of the first of [`Qdisc::oldest`], or [`QueueStatus::NO_FLOW`]. Not an option, whose two halves would be
+    /// written one by one and read as a whole, which stalls.
     pub next_flow: u32,
 }
 

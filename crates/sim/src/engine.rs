@@ -29,7 +29,7 @@ use crate::flow_links::FlowLinks;
 use crate::flow_rows::FlowRows;
 use crate::impair::Pipe;
 use crate::line::Line;
-use crate::lookahead::Lookahead;
+use crate::next_events::NextEvents;
 use crate::packet_options::PacketOptions;
 use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
@@ -197,7 +197,7 @@ pub struct Engine {
     /// The part of the network that it simulates, if other threads simulate others.
     part: Option<Box<Part>>,
     processed: u64,
-    lookahead: Lookahead,
+    next_events: NextEvents,
 }
 
 impl Engine {
@@ -257,7 +257,7 @@ impl Engine {
             fates: Vec::new(),
             part: part.map(Box::new),
             processed: 0,
-            lookahead: Lookahead::default(),
+            next_events: NextEvents::default(),
         };
         engine.number_sources(plan);
         engine.restrict();
@@ -265,7 +265,7 @@ impl Engine {
         engine.leave_arrivals_to_others();
         engine.schedule_all();
         let queues = engine.links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
-        engine.lookahead = Lookahead::new(queues, slots_for(plan) as usize);
+        engine.next_events = NextEvents::new(queues, slots_for(plan) as usize);
         engine
     }
 
@@ -308,8 +308,8 @@ impl Engine {
         debug_assert!(time >= self.now, "time runs backwards");
         self.now = time;
         self.processed += 1;
-        if self.processed == self.lookahead.at {
-            self.look_ahead();
+        if self.processed == self.next_events.at {
+            self.prefetch_next();
         }
         if (source as usize) < self.lines.len() {
             self.arrival(source);

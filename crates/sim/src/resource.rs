@@ -34,10 +34,10 @@ pub enum Server {
 
 /// A cache line, bytes.
 const LINE: usize = 64;
-/// So many bytes of a [`Resource`] are read for a packet at most, if its queue is one under one policy.
+/// Bytes of a [`Resource`] that are prefetched: all before the queue, and of the queue what one under one policy takes.
 const PREFETCHED: usize = 1024;
 
-/// So many packets of a queue are prefetched at a time at most: more leave it only if no other arrives for long.
+/// Packets of a queue for whose departures is prefetched, at most: more leave it only if no other arrives for long.
 const MOST_PREFETCHED: usize = 16;
 
 /// A queue and its server.

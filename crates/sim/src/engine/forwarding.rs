@@ -268,7 +268,7 @@ impl Engine {
         loop {
             let resource = resource(&mut self.links, l);
             let Some((packet, at)) = resource.next_departure(until) else { return };
-            if let Some(next) = resource.next_flow().filter(|_| !self.lookahead.is_on()) {
+            if let Some(next) = resource.next_flow().filter(|_| !self.next_events.is_on()) {
                 self.flows[next as usize].fetch_receiver();
             }
             self.leave(l, packet, packet.stage(), at);

@@ -9,7 +9,7 @@
 //! result does not depend on this.
 
 use super::{Engine, Entrance, Source};
-use crate::lookahead::Lookahead;
+use crate::next_events::NextEvents;
 use crate::route::Stage;
 use prefetch_index::prefetch_index;
 
@@ -17,17 +17,17 @@ impl Engine {
     /// Prefetches what the next group of events needs.
     #[cold]
     #[inline(never)]
-    pub(super) fn look_ahead(&mut self) {
-        let mut group = std::mem::take(&mut self.lookahead);
+    pub(super) fn prefetch_next(&mut self) {
+        let mut group = std::mem::take(&mut self.next_events);
         group.choose(&self.events, self.now, self.processed);
         self.fetch_arrivals(&mut group);
         self.fetch_links(&mut group);
         self.fetch_queues(&mut group);
-        self.lookahead = group;
+        self.next_events = group;
     }
 
     /// Prefetches the packets that arrive. Events of queues lead to their links.
-    fn fetch_arrivals(&self, group: &mut Lookahead) {
+    fn fetch_arrivals(&self, group: &mut NextEvents) {
         for &source in &group.sources {
             match (source as usize).checked_sub(self.lines.len()).map(|i| self.sources[i]) {
                 None => prefetch_index(&self.lines, source as usize),
@@ -47,7 +47,7 @@ impl Engine {
     }
 
     /// Prefetches the flows at which they arrive, and the links that they, or the answers to them, enter.
-    fn fetch_links(&self, group: &mut Lookahead) {
+    fn fetch_links(&self, group: &mut NextEvents) {
         for &source in &group.sources {
             let Some((stage, flow)) = self.lines[source as usize].first(&self.forms) else { continue };
             match self.routes.stages[stage as usize] {
@@ -77,7 +77,7 @@ impl Engine {
     }
 
     /// Prefetches the queues of links, what they lead to, and where packets that leave them go.
-    fn fetch_queues(&self, Lookahead { span, links, departing, .. }: &mut Lookahead) {
+    fn fetch_queues(&self, NextEvents { span, links, departing, .. }: &mut NextEvents) {
         for &l in &*links {
             let link = &self.links[l as usize];
             prefetch_index(&self.lines, link.arrival_source as usize);
@@ -96,7 +96,7 @@ impl Engine {
         }
         for &l in &*links {
             // With many packets at few links, these prefetch each other.
-            if departing.len() >= Lookahead::MOST_DEPARTING {
+            if departing.len() >= NextEvents::MOST_DEPARTING {
                 break;
             }
             if let Entrance::Resource(resource) = &self.links[l as usize].entrance {
@@ -162,15 +162,18 @@ mod tests {
     #[test]
     fn a_run_does_not_depend_on_it() {
         let plan = row();
-        let run = |lookahead| {
+        let run = |next_events| {
             let mut engine = Engine::new(&plan, 1, prepare(&plan, 1, &NoPrograms).expect("it is valid"), None);
-            engine.lookahead = lookahead;
+            engine.next_events = next_events;
             while engine.advance(1000) {}
             engine
         };
-        let (with, without) = (run(Lookahead { at: 1, ..Lookahead::default() }), run(Lookahead::default()));
-        assert!(with.lookahead.at > with.processed && !with.lookahead.departing.is_empty(), "it has looked at groups");
-        assert_eq!(without.lookahead.at, u64::MAX);
+        let (with, without) = (run(NextEvents { at: 1, ..NextEvents::default() }), run(NextEvents::default()));
+        assert!(
+            with.next_events.at > with.processed && !with.next_events.departing.is_empty(),
+            "it has looked at groups"
+        );
+        assert_eq!(without.next_events.at, u64::MAX);
         assert_eq!(format!("{:?}", with.finish()), format!("{:?}", without.finish()));
     }
 }

@@ -17,7 +17,7 @@ const PER_QUEUE: usize = 2560;
 
 /// A group of the next events, and what they lead to.
 #[derive(Debug)]
-pub struct Lookahead {
+pub struct NextEvents {
     /// Number of processed events at which the next group is looked at.
     pub at: u64,
     /// In such a simulated time a group happens, as far as is known.
@@ -32,10 +32,10 @@ pub struct Lookahead {
     pub departing: Vec<(u32, u32)>,
 }
 
-impl Default for Lookahead {
+impl Default for NextEvents {
     /// Nothing is ever looked at.
-    fn default() -> Lookahead {
-        Lookahead {
+    fn default() -> NextEvents {
+        NextEvents {
             at: u64::MAX,
             span: Dur(1),
             sources: Vec::new(),
@@ -46,15 +46,15 @@ impl Default for Lookahead {
     }
 }
 
-impl Lookahead {
+impl NextEvents {
     /// More packets that leave their queues than this are not looked for.
     pub const MOST_DEPARTING: usize = 2 * GROUP;
 
     /// For a network with so many queues and flows.
-    pub fn new(queues: usize, flows: usize) -> Lookahead {
-        let never = Lookahead::default();
+    pub fn new(queues: usize, flows: usize) -> NextEvents {
+        let never = NextEvents::default();
         let pays = queues >= LEAST_QUEUES && queues * PER_QUEUE + flows * size_of::<Flow>() >= LEAST_BYTES;
-        Lookahead { at: if pays { 1 } else { never.at }, ..never }
+        NextEvents { at: if pays { 1 } else { never.at }, ..never }
     }
 
     /// Is there ever a group?
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn groups_pay_in_large_networks_only() {
-        let is_on = |queues, flows| Lookahead::new(queues, flows).is_on();
+        let is_on = |queues, flows| NextEvents::new(queues, flows).is_on();
         assert!(is_on(LEAST_QUEUES, LEAST_BYTES / size_of::<Flow>() + 1));
         assert!(is_on(LEAST_QUEUES + LEAST_BYTES / PER_QUEUE, 1));
         assert!(!is_on(LEAST_QUEUES - 1, 1_000_000));
