@@ -53,14 +53,19 @@ def numbers(values: Array, type_: pa.DataType, missing: Array | None = None) -> 
     return pa.Array.from_buffers(type_, len(values), [valid, content])
 
 
-def texts(values: Sequence[str | None]) -> pa.Array:
-    """Texts as an Arrow array. The same as ``pa.array``, which imports pandas."""
+def texts(values: Sequence[str | None], index: Sequence[int] | None = None) -> pa.Array:
+    """Texts as an Arrow array, each once or those with an index, in its order. The same as
+    ``pa.array`` and ``take``, which import pandas and pyarrow.compute."""
     encoded = [b"" if value is None else value.encode() for value in values]
-    edges = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    lengths = np.array([len(each) for each in encoded], dtype=np.int64)
     missing = np.array([value is None for value in values], dtype=bool)
+    if index is not None:
+        encoded = [encoded[i] for i in index]
+        lengths, missing = lengths[index], missing[index]
+    edges = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
     valid = _bits(~missing) if missing.any() else None
     content = [pa.py_buffer(edges), pa.py_buffer(b"".join(encoded))]
-    return pa.Array.from_buffers(pa.string(), len(values), [valid, *content])
+    return pa.Array.from_buffers(pa.string(), len(encoded), [valid, *content])
 
 
 def _bits(values: Array) -> pa.Buffer:

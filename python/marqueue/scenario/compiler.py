@@ -27,26 +27,33 @@ def compile(scenario: Scenario) -> Plan:
 
     For ``warmup = "auto"`` this is the plan of the pilot, which has no warm-up.
     """
+    return _compile(scenario)[0]
+
+
+def _compile(scenario: Scenario) -> tuple[Plan, str]:
+    """The plan of one replication, and as JSON."""
     compilation = Compilation(scenario, network(scenario.topology))
     plan = _plan(compilation)
     if compilation.problems:
         raise ScenarioError(with_names(compilation.problems, scenario.to_dict()))
-    _check(compilation, plan)
+    text = _checked(compilation, plan)
     topology = scenario.topology
     if isinstance(topology, Graph) and topology.queues == "bottlenecks":
         plan = _hybrid(plan, topology)
-        _check(compilation, plan)
-    return plan
+        text = _checked(compilation, plan)
+    return plan, text
 
 
-def _check(c: Compilation, plan: Plan) -> None:
-    """Raises ScenarioError if the engine refuses a plan."""
+def _checked(c: Compilation, plan: Plan) -> str:
+    """A plan as JSON. Raises ScenarioError if the engine refuses it."""
+    text = json.dumps(plan)
     try:
-        _core.check(json.dumps(plan))
+        _core.check(text)
     except _core.PlanError as error:
         path, message = error.args
         problem = Problem(c.origin(path), message)
         raise ScenarioError(with_names([problem], c.scenario.to_dict())) from None
+    return text
 
 
 def _hybrid(plan: Plan, topology: Graph) -> Plan:
@@ -85,7 +92,7 @@ def plan_text(scenario: Scenario) -> str:
     for known, text in _latest:
         if _have_one_plan(known, scenario):
             return text
-    text = json.dumps(compile(scenario))
+    _, text = _compile(scenario)
     _latest = ((scenario, text), *_latest[: _MOST_KEPT - 1])
     return text
 

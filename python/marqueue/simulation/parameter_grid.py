@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from marqueue.errors import Problem, RunError, ScenarioError, show
-from marqueue.scenario import Scenario, with_overrides
+from marqueue.scenario import Scenario, from_dict
 from marqueue.units import (
     CLOCK,
     CYCLES,
@@ -176,10 +176,11 @@ def grid(scenario: Scenario, axes: Sequence[Axis]) -> list[Point]:
         raise RunError(f"over: expected at most {MOST} points")
     points: list[Point] = []
     problems: list[Problem] = []
+    data = scenario.to_dict()
     for number, values in enumerate(choices, 1):
         overrides = [f"{axis.path}={v}" for axis, v in zip(axes, values, strict=True)]
         try:
-            points.append(Point(number, values, with_overrides(scenario, overrides)))
+            points.append(Point(number, values, from_dict(data, overrides)))
         except ScenarioError as error:
             problems += error.problems
     if problems:

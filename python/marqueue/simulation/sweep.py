@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marqueue.errors import RunError
-from marqueue.programs.registry import sources
 from marqueue.results import choose_all, subjects_of
 from marqueue.results.integrity import seal_directory
 from marqueue.results.output_directory import POINTS, OutputDirectory, claim
@@ -242,7 +241,7 @@ def sweep_into(
 
 def _processes(points: Sequence[SweepPoint], jobs: int | None, limits: Limits) -> int:
     """In how many processes to run points; 0: in threads of this one."""
-    programs = any(map(_has_programs, points))
+    programs = any(each.programs for each in points)
     return _most_processes(len(points), jobs, limits, programs=programs)
 
 
@@ -259,10 +258,6 @@ def _most_processes(
     if in_this_process or most <= 1:
         return 0
     return most if programs or points >= POINTS_A_PROCESS * most else 0
-
-
-def _has_programs(point: SweepPoint) -> bool:
-    return bool(sources(point.experiment.scenario.to_dict()))
 
 
 def _run_in_threads(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marqueue.errors import ResultError, RunError, differing_values
+from marqueue.programs.registry import sources
 from marqueue.results.integrity import Fault, check_directory, read_provenance
 from marqueue.results.output_directory import staging_directory
 from marqueue.results.output_file import unwritable
@@ -31,6 +33,11 @@ class SweepPoint:
     number: int
     experiment: Experiment
     directory: Path
+
+    @cached_property
+    def programs(self) -> dict[str, str]:
+        """The sources of the user's programs in Python that it runs, by file."""
+        return sources(self.experiment.scenario.to_dict())
 
     def is_completed(self, checkpoints: Checkpoints) -> bool:
         """Whether its result is complete. A damaged result is set aside.

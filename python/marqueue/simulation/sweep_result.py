@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from marqueue.results.columns import numbers, texts
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_json
 from marqueue.results.provenance import commit
+from marqueue.results.subject import NAMED
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
 from marqueue.simulation.parameter_grid import Axis, Point, labels
@@ -32,8 +32,8 @@ SUMMARY = "summary.json"
 OF_ESTIMATES = {"mean": pa.float64(), "half_width": pa.float64(), "n": pa.uint32()}
 """The columns of an estimate in the table of figures, with their types."""
 
-OF_FIGURES = ("link", "group", "class", "figure", "unit", *OF_ESTIMATES)
-"""The columns of the table of figures that differ from row to row of a point."""
+TEXTS = (*NAMED, "figure", "unit")
+"""The columns of the table of figures that say what a row is of."""
 
 Indices = np.ndarray[tuple[int], np.dtype[np.intp]]
 
@@ -67,15 +67,6 @@ class MeasuredPoint:
         estimate = Estimate.from_dict(found) if found else Estimate(float("nan"), None, 0)
         return estimate.scaled(chosen.figure.scale)
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """The values of every figure in the columns :data:`OF_FIGURES`, in base units."""
-        measured = self.summary["measured"]
-        for subject in self.subjects:
-            of, estimates = tuple(subject.columns.values()), subject.measured(measured)
-            for figure in subject.figures.values():
-                found = estimates[figure.name]
-                yield (*of, figure.name, figure.base_unit, *map(found.get, OF_ESTIMATES))
-
     @property
     def subjects(self) -> tuple[Subject, ...]:
         """The subjects that have figures."""
@@ -85,10 +76,14 @@ class MeasuredPoint:
 
 def _array(values: list[int] | list[float] | list[str], index: Indices) -> pa.Array:
     """The value of an axis in each row, by its index among all values."""
-    of_rows = np.array(values)[index]
-    if of_rows.dtype.kind == "i":
-        return numbers(of_rows, pa.int64())
-    return numbers(of_rows, pa.float64()) if of_rows.dtype.kind == "f" else texts(of_rows.tolist())
+    of_values = np.array(values)
+    match of_values.dtype.kind:
+        case "i":
+            return numbers(of_values[index], pa.int64())
+        case "f":
+            return numbers(of_values[index], pa.float64())
+        case _:
+            return texts([str(value) for value in values], index.tolist())
 
 
 @dataclass(frozen=True)
@@ -183,23 +178,35 @@ class Sweep:
         figure, unit, mean, half_width (of the 95% interval; null without one), n (replications
         that have a value), partial.
         """
-        of_points = [list(each.rows()) for each in self.points]
-        counts = [len(rows) for rows in of_points]
+        heads: dict[Subject, range] = {}
+        of_heads: list[tuple[str | None, ...]] = []
+        """The columns of texts, a row for each figure of each subject."""
+        head_of_row: list[int] = []
+        estimates: list[Mapping[str, Any]] = []
+        counts = []
+        for each in self.points:
+            before = len(estimates)
+            for subject in each.subjects:
+                if subject not in heads:
+                    first, of = len(of_heads), subject.columns.values()
+                    of_heads += [(*of, f.name, f.base_unit) for f in subject.figures.values()]
+                    heads[subject] = range(first, len(of_heads))
+                head_of_row += heads[subject]
+                measured = subject.measured(each.summary["measured"])
+                estimates += [measured[name] for name in subject.figures]
+            counts.append(len(estimates) - before)
         point_numbers = np.array([each.point.number for each in self.points])
         columns = [("point", numbers(np.repeat(point_numbers, counts), pa.uint32()))]
         for place, axis in enumerate(self.axes):
             head, of_values = axis.column
-            of = {value: n for n, value in enumerate(axis.values)}
-            index = np.array([of[each.point.values[place]] for each in self.points])
+            index_of = {value: n for n, value in enumerate(axis.values)}
+            index = np.array([index_of[each.point.values[place]] for each in self.points])
             columns.append((head, _array(of_values, np.repeat(index, counts))))
-        of_names = zip(*chain.from_iterable(of_points), strict=True)
-        for name, values in zip(OF_FIGURES, of_names, strict=True):
-            type_ = OF_ESTIMATES.get(name)
-            if type_ is None:
-                columns.append((name, texts(values)))
-            else:
-                of_rows = np.array(values, dtype=float)
-                columns.append((name, numbers(of_rows, type_, np.isnan(of_rows))))
+        for name, of_head in zip(TEXTS, zip(*of_heads, strict=True), strict=True):
+            columns.append((name, texts(of_head, head_of_row)))
+        for name, type_ in OF_ESTIMATES.items():
+            of_rows = np.array([each[name] for each in estimates], dtype=float)
+            columns.append((name, numbers(of_rows, type_, np.isnan(of_rows))))
         partial = np.array([bool(each.summary["partial"]) for each in self.points])
         columns.append(("partial", numbers(np.repeat(partial, counts), pa.bool_())))
         return pa.Table.from_arrays(

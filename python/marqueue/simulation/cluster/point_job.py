@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from marqueue.errors import MarqueueError, RunError
-from marqueue.programs.registry import read_text, sources
+from marqueue.programs.registry import read_text
 from marqueue.results import Result
-from marqueue.scenario import from_dict
+from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import IDENTITY, Checkpoints
-from marqueue.simulation.executor import Executor
+from marqueue.simulation.executor import CallingThread, Executor
 from marqueue.simulation.experiment import Experiment
 from marqueue.simulation.limits import Limits
 from marqueue.simulation.sweep_point import SweepPoint
@@ -28,7 +28,8 @@ from marqueue.simulation.sweep_point import SweepPoint
 class PointJob:
     """A point to run; all of it can be pickled, and read by another process of the same build."""
 
-    scenario: Mapping[str, Any]
+    scenario: Scenario
+    """Checked."""
     until: tuple[str, ...]
     max_events: int | None
     checkpoints: Path
@@ -55,14 +56,14 @@ def point_jobs(
     path = checkpoints.path.resolve()
     return {
         each.number: PointJob(
-            scenario=(scenario := each.experiment.scenario.to_dict()),
+            scenario=each.experiment.scenario,
             until=tuple(bound.text for bound in each.experiment.bounds),
             max_events=limits.max_events,
             checkpoints=path,
             identity=checkpoints.run,
             number=each.number,
             directory=path / each.directory.relative_to(checkpoints.path),
-            programs=sources(scenario),
+            programs=each.programs,
             threads=threads,
             seconds=each.experiment.seconds,
         )
@@ -99,13 +100,13 @@ def _run(job: PointJob) -> None:
     checkpoints.belong_to(job.identity)
     for file, text in job.programs.items():
         read_text(file, text)
-    scenario = from_dict(dict(job.scenario))
-    experiment = Experiment.of(scenario, None, scenario.replications, job.until)
+    experiment = Experiment.of(job.scenario, None, job.scenario.replications, job.until)
     point = SweepPoint(job.number, experiment, job.directory)
     if point.is_completed(checkpoints):
         return  # by an earlier attempt, whose answer was lost
     limits = Limits(max_events=job.max_events)
-    executor: Executor[Result | None] = Executor(job.threads, checkpoints, limits)
+    pool = CallingThread() if job.threads == 1 else None
+    executor: Executor[Result | None] = Executor(job.threads, checkpoints, limits, pool=pool)
     with closing(executor.complete([experiment.work(executor, limits)], job.seconds)) as results:
         [(_, result)] = results
     assert result is not None, "without limits of time and memory everything is measured"
