@@ -178,6 +178,18 @@ class RateMap:
         """Advance by one step with the present ``prices``. Returns the arrivals, and sum, sum of
         squares, minimum and maximum of the rates."""
 
+def square_root_rates(
+    first: npt.NDArray[np.int64],
+    links: npt.NDArray[np.int64],
+    shares: Floats,
+    capacity: Floats,
+    weights: Floats,
+    wanted: Floats,
+    rounds: int,
+) -> Floats:
+    """Rates of TCP flows that cross several bottlenecks (crates/theory, square_root_law); see
+    marqueue.scenario.hybrid.square_root_law."""
+
 class FluidError(ValueError):
     """An invalid description of a fluid model; the arguments are path and message."""
 

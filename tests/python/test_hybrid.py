@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -100,6 +100,7 @@ networks = st.integers(1, 8).flatmap(
 
 @settings(max_examples=300)
 @given(networks)
+@example(([21.0], [([0], 0.01, np.inf), ([0] * 4, 8776.0, 1.0), ([0] * 5, 7842.0, 0.0)]))
 def test_no_link_carries_more_than_its_rate_and_every_flow_has_a_reason_to_stop(
     network: tuple[list[float], list[tuple[list[int], float, float]]],
 ) -> None:

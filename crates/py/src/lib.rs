@@ -15,6 +15,7 @@ mod pcapng;
 mod program;
 mod rate_maps;
 mod run;
+mod square_root_law;
 mod tcp_sender;
 
 use pyo3::exceptions::PyValueError;
@@ -50,6 +51,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<flow_file::FlowFile>()?;
     m.add("FlowsNotWritten", m.py().get_type::<flow_file::FlowsNotWritten>())?;
     m.add_class::<rate_maps::RateMap>()?;
+    m.add_function(wrap_pyfunction!(square_root_law::square_root_rates, m)?)?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;
     m.add_function(wrap_pyfunction!(fluid::red_parameters, m)?)?;

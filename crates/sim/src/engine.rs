@@ -40,10 +40,14 @@ use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
+use marqueue_huge_pages::ask_for_huge_pages;
 use std::collections::VecDeque;
 
 /// No source.
 const NONE: u32 = u32::MAX;
+/// Flows from which huge pages pay: with 10^6 they save an eighth of the time, with 10^5 a fiftieth. In large networks, where
+/// [`NextEvents`] are prefetched, they save nothing (docs/performance/profile.md).
+const HUGE_PAGES_FROM: usize = 200_000;
 
 /// A link.
 #[derive(Debug)]
@@ -213,7 +217,14 @@ impl Engine {
                 catch_up_source: NONE,
                 rank: NONE,
             })
-            .collect();
+            .collect::<Vec<_>>();
+        // Allocated at once: growing would copy all flows and fragment memory.
+        let mut flows = Vec::with_capacity(slots_for(plan) as usize);
+        let queues = links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
+        let next_events = NextEvents::new(queues, flows.capacity());
+        if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
+            ask_for_huge_pages(flows.spare_capacity_mut());
+        }
         let mut engine = Engine {
             now: Time::ZERO,
             events: EventQueue::new(0),
@@ -224,8 +235,7 @@ impl Engine {
             pipes,
             outside: (0u32..).zip(&plan.links).filter(|(_, link)| link.router().is_some()).map(|(l, _)| l).collect(),
             routes,
-            // Allocated at once: growing would copy all flows and fragment memory.
-            flows: Vec::with_capacity(slots_for(plan) as usize),
+            flows,
             free_slots: Vec::new(),
             reuses_slots: reuses_slots(plan),
             timers: Timers::default(),
@@ -257,15 +267,13 @@ impl Engine {
             fates: Vec::new(),
             part: part.map(Box::new),
             processed: 0,
-            next_events: NextEvents::default(),
+            next_events,
         };
         engine.number_sources(plan);
         engine.restrict();
         engine.add_traffic(plan, seed);
         engine.leave_arrivals_to_others();
         engine.schedule_all();
-        let queues = engine.links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
-        engine.next_events = NextEvents::new(queues, slots_for(plan) as usize);
         engine
     }
 

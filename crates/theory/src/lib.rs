@@ -6,6 +6,7 @@
 //! - [`rate_maps`]: discrete maps of source rates with delayed feedback.
 //! - [`chain`]: a Markov chain of TCP windows under marking.
 //! - [`packet_level_chain`]: the same flows packet by packet.
+//! - [`square_root_law`]: rates of TCP flows that cross several bottlenecks.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests may use the platform's functions"))]
 
@@ -14,3 +15,4 @@ pub mod fluid;
 pub mod linear;
 pub mod packet_level_chain;
 pub mod rate_maps;
+pub mod square_root_law;

@@ -9,6 +9,10 @@ import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+DIGITS = 1e-4
+"""A sum from which so much was subtracted that less than this share is left is made again: the
+digits that it had lost are those of a rate."""
+
 
 @dataclass(frozen=True)
 class Crossings:
@@ -51,6 +55,7 @@ def fill(crossings: Crossings, capacity: Array, weights: Array, wanted: Array) -
     growing = np.ones(len(weights), dtype=bool)
     left = np.asarray(capacity, dtype=float).copy()
     slope = crossings.loads(weights, links)
+    summed = slope.copy()
     entries = np.diff(first_of_link)
     limits = wanted / weights
     order = np.argsort(limits, kind="stable")
@@ -76,6 +81,11 @@ def fill(crossings: Crossings, capacity: Array, weights: Array, wanted: Array) -
             rates[stopped] = weights[stopped] * level
         growing[stopped] = False
         _freeze(crossings, stopped, rates, weights, left, slope, entries)
+        for faint in np.flatnonzero((entries > 0) & (slope < DIGITS * summed)):
+            mine = by_link[first_of_link[faint] : first_of_link[faint + 1]]
+            mine = mine[growing[bundle_of_entry[mine]]]
+            slope[faint] = np.sum(crossings.shares[mine] * weights[bundle_of_entry[mine]])
+            summed[faint] = slope[faint]
         levels = _levels(left, slope, entries)
 
 

@@ -8,6 +8,7 @@ as keeps its load at its capacity, and not at all if its load is less (Low, IEEE
 
 import numpy as np
 
+import marqueue._core as _core
 from marqueue.scenario.hybrid.progressive_filling import Array, Crossings
 
 ROUNDS = 200
@@ -19,20 +20,16 @@ def tcp_rates(crossings: Crossings, capacity: Array, weights: Array, wanted: Arr
     """The rates of the bundles, bit/s: shape [bundles]. The arguments are those of
     :func:`~marqueue.scenario.hybrid.progressive_filling.fill`.
 
-    Each link multiplies its signals by its load over its capacity, again and again. At a single
-    bottleneck this step is half of the right one in logarithms, so it does not overshoot. Loads of
-    bottlenecks may differ from their capacity by what is left of the iteration.
+    Each link multiplies its signals by its load over its capacity, again and again
+    (``crates/theory/src/square_root_law.rs``). Loads of bottlenecks may differ from their capacity
+    by what is left of the iteration.
     """
-    links = len(capacity)
-    sizes = np.diff(crossings.first)
-    signals = (crossings.loads(weights, links) / capacity) ** 2
-    rates = np.minimum(weights, wanted)
-    for _ in range(ROUNDS):
-        heard = np.add.reduceat(crossings.shares * signals[crossings.links], crossings.first[:-1])
-        most = np.divide(
-            weights, np.sqrt(heard), out=np.full(len(weights), np.inf), where=heard > 0
-        )
-        rates = np.minimum(most, wanted)
-        carried = crossings.shares * np.repeat(rates, sizes)
-        signals *= np.bincount(crossings.links, carried, links) / capacity
-    return rates
+    return _core.square_root_rates(
+        crossings.first.astype(np.int64),
+        crossings.links.astype(np.int64),
+        crossings.shares,
+        np.asarray(capacity, dtype=float),
+        np.asarray(weights, dtype=float),
+        np.asarray(wanted, dtype=float),
+        ROUNDS,
+    )
