@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,24 @@ from marqueue.statistics.estimates import Estimate
 Raw = Mapping[str, Any]
 Plan = Mapping[str, Any]
 
-THRESHOLDS = (0.6, 0.8, 0.9)
+
+class Thresholds(NamedTuple):
+    """Predicted utilizations from which links keep their packets."""
+
+    bottleneck_from: float
+    upstream_from: float
+    """Of links right before a bottleneck; 1: of none."""
+
+    def overrides(self) -> list[str]:
+        """The values of a scenario."""
+        return [
+            "topology.queues=bottlenecks",
+            *(f"topology.{k}={v}" for k, v in self._asdict().items()),
+        ]
+
+
+DEFAULT = Thresholds(0.8, 0.4)
+THRESHOLDS = (Thresholds(0.6, 0.4), DEFAULT, Thresholds(0.8, 1.0), Thresholds(0.9, 0.4))
 FLOWS = 8
 """Classes that count in the errors of classes have at least so many flows in a replication: of
 fewer, the goodput is chance."""
@@ -34,13 +51,14 @@ fewer, the goodput is chance."""
 HEAD = (
     "network",
     "bottleneck_from",
+    "upstream_from",
     "modelled links",
     "error of goodput, classes: median",
     "95%",
     "by chance: median",
     "95%",
     "total goodput",
-    "bottlenecks: mean delay",
+    "links with packets: mean delay",
     "utilization",
     "loss",
     "marks",
@@ -204,16 +222,17 @@ FIGURES: dict[str, Callable[[Mapping[str, Raw]], float]] = {
     "loss": lambda of: sum(sum(w["drops"].values()) for w in of.values()) / _sum(of, "arrivals"),
     "marks": lambda of: sum(sum(w["marks"].values()) for w in of.values()) / _sum(of, "arrivals"),
 }
-"""Figures of the bottlenecks of a replication: the mean queueing delay of a packet, s, the mean
+"""Figures of the links with packets of a replication: the mean queueing delay of a packet, s, the mean
 utilization of a link, and the shares of packets dropped and marked."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A network with one threshold."""
+    """A network with a pair of thresholds."""
 
     network: str
     bottleneck_from: float
+    upstream_from: float
     links: int
     modelled: int
     classes: int
@@ -247,6 +266,7 @@ class Row:
         return [
             self.network,
             f"{self.bottleneck_from:g}",
+            f"{self.upstream_from:g}",
             f"{self.modelled} of {self.links}",
             *shares,
             _shown(self.goodput, 100, "%", 2),
@@ -301,11 +321,12 @@ def _of_pairs(values: Sequence[float]) -> dict[str, Any]:
     return Estimate.of(values).as_dict()
 
 
-def compare(network: str, threshold: float, every: Ran, other: Ran, scenario: Scenario) -> Row:
-    """The row of a network with one threshold: ``every`` and ``other`` are runs of all packets."""
-    overrides = ["topology.queues=bottlenecks", f"topology.bottleneck_from={threshold}"]
+def compare(
+    network: str, thresholds: Thresholds, every: Ran, other: Ran, scenario: Scenario
+) -> Row:
+    """The row of a network: ``every`` and ``other`` are runs of all packets."""
     n = len(every.raws)
-    hybrid = run(with_overrides(scenario, overrides), range(1, n + 1))
+    hybrid = run(with_overrides(scenario, thresholds.overrides()), range(1, n + 1))
     links = hybrid.plan["links"]
     kept = {link["name"] for link in links if link["queue"] is not None}
     modelled = {link["name"] for link in links if is_modelled(link)}
@@ -313,10 +334,11 @@ def compare(network: str, threshold: float, every: Ran, other: Ran, scenario: Sc
     totals = hybrid.goodputs().sum(axis=1) / every.goodputs().sum(axis=1) - 1
     error, classes = _errors(hybrid, every)
     first = every.links(modelled)[0]
+    bound = thresholds.bottleneck_from
     completion = zip(map(_completion, hybrid.raws), map(_completion, every.raws), strict=True)
     return Row(
         network,
-        threshold,
+        *thresholds,
         len(every.plan["links"]),
         len(modelled),
         classes,
@@ -332,7 +354,7 @@ def compare(network: str, threshold: float, every: Ran, other: Ran, scenario: Sc
         },
         _waits(hybrid.plan, first),
         _of_pairs([y / x - 1 for y, x in completion]),
-        [name for name, w in first.items() if w["used"] >= threshold * w["capacity"]],
+        [name for name, w in first.items() if w["used"] >= bound * w["capacity"]],
         every.events() / hybrid.events(),
         _of_pairs([x / y for x, y in zip(every.cpu, hybrid.cpu, strict=True)]),
     )
@@ -344,21 +366,23 @@ def main() -> None:
     parser.add_argument("--only", choices=[each.name for each in NETWORKS], help="one network")
     arguments = parser.parse_args()
     n = arguments.replications
-    rows: dict[tuple[str, float], Row] = {}
+    rows: dict[tuple[str, Thresholds], Row] = {}
     if arguments.only:
         kept = (Row(**each) for each in json.loads((FOLDER / "hybrid.json").read_text()))
-        rows = {(row.network, row.bottleneck_from): row for row in kept}
+        rows = {
+            (row.network, Thresholds(row.bottleneck_from, row.upstream_from)): row for row in kept
+        }
     for network in NETWORKS:
         if arguments.only not in (None, network.name):
             continue
         scenario = network.scenario()
         every = run(scenario, range(1, n + 1))
         other = run(scenario, range(n + 1, 2 * n + 1))
-        for threshold in THRESHOLDS:
-            row = compare(network.name, threshold, every, other, scenario)
-            rows[network.name, threshold] = row
+        for thresholds in THRESHOLDS:
+            row = compare(network.name, thresholds, every, other, scenario)
+            rows[network.name, thresholds] = row
             print(*row.cells(), sep="; ", flush=True)
-    order = [(each.name, threshold) for each in NETWORKS for threshold in THRESHOLDS]
+    order = [(each.name, thresholds) for each in NETWORKS for thresholds in THRESHOLDS]
     measured = [rows[key] for key in order if key in rows]
     record("hybrid", [asdict(row) for row in measured], table(HEAD, [r.cells() for r in measured]))
 

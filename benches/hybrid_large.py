@@ -21,6 +21,7 @@ from benches.record import record, table
 from marqueue import run
 from marqueue.scenario import Scenario, compile, plan_text, with_overrides
 from marqueue.scenario.hybrid import with_models
+from marqueue.scenario.topology import Graph
 
 HEAD = (
     "queues",
@@ -94,9 +95,8 @@ def error(flows: int, seconds: float, replications: int) -> hybrid.Row:
     scenario = network(flows, seconds)
     every = hybrid.run(scenario, range(1, replications + 1))
     other = hybrid.run(scenario, range(replications + 1, 2 * replications + 1))
-    threshold = scenario.topology.bottleneck_from  # type: ignore[union-attr]
     name = f"10,000 links, {flows:,} flows, {seconds:g} s"
-    return hybrid.compare(name, threshold, every, other, scenario)
+    return hybrid.compare(name, hybrid.DEFAULT, every, other, scenario)
 
 
 def measure(queues: str, seconds: float) -> Row:
@@ -109,7 +109,9 @@ def measure(queues: str, seconds: float) -> Row:
     scenario = every
     if queues != "all":
         began = time.process_time()
-        plan = with_models(plan, every.topology.bottleneck_from)  # type: ignore[union-attr]
+        graph = every.topology
+        assert isinstance(graph, Graph)
+        plan = with_models(plan, graph.bottleneck_from, graph.upstream_from)
         prediction = time.process_time() - began
         compilation += prediction
         scenario = with_overrides(every, [f"topology.queues={queues}"])

@@ -1,6 +1,9 @@
-"""How much of the error of hybrid runs comes from phase effects, in an overloaded network.
+"""Where the error of hybrid runs comes from, in an overloaded network.
 
     python -m benches.hybrid_phases [--replications N] [--network NAME]
+
+Links right before bottlenecks are modelled or not, which shows how much comes from packets of
+different flows that meet at a bottleneck and would not.
 
 With constant delays, losses hit the same flows again and again, and which flows that is depends on
 every detail of a network. So delays vary here: only those of the wires that stand for modelled
@@ -19,13 +22,12 @@ from typing import Any
 import numpy as np
 
 import marqueue._core as _core
-from benches.hybrid import FLOWS, NETWORKS, Ran
+from benches.hybrid import DEFAULT, FLOWS, NETWORKS, Ran
 from benches.record import record, table
 from marqueue.scenario import compile, with_overrides
 from marqueue.scenario.compilation import Plan
 
 OVERLOADED = "1000 links, overloaded"
-THRESHOLD = 0.8
 JITTER = 0.001
 """Mean of what is added to the delay of each link in the last rows, s."""
 HEAD = ("delays", "runs", "median error", "95%", "variance of ln ratio", "less chance")
@@ -108,8 +110,10 @@ def main() -> None:
     n = arguments.replications
     [scenario] = [each.scenario() for each in NETWORKS if each.name == arguments.network]
     every = compile(scenario)
-    overrides = ["topology.queues=bottlenecks", f"topology.bottleneck_from={THRESHOLD}"]
-    hybrid = compile(with_overrides(scenario, overrides))
+    hybrids = {
+        "bottlenecks": DEFAULT._replace(upstream_from=1.0),
+        "bottlenecks and busy links before them": DEFAULT,
+    }
     rows = []
     for delays, jitter in (("constant", 0.0), ("of all links vary", JITTER)):
         full = varied(every, jitter, waits=False)
@@ -118,11 +122,13 @@ def main() -> None:
             delays, "all packets, other seeds", one, run(full, range(n + 1, 2 * n + 1)), None
         )
         rows.append(by_chance)
-        for what, waits in (("bottlenecks", False), ("bottlenecks, waits of wires vary", True)):
-            other = run(varied(hybrid, jitter, waits), range(1, n + 1))
-            rows.append(compare(delays, what, one, other, by_chance))
-        for row in rows[-3:]:
-            print(*row.cells(), sep="; ", flush=True)
+        print(*by_chance.cells(), sep="; ", flush=True)
+        for what, thresholds in hybrids.items():
+            plan = compile(with_overrides(scenario, thresholds.overrides()))
+            for of_wires, waits in (("", False), (", waits of wires vary", True)):
+                other = run(varied(plan, jitter, waits), range(1, n + 1))
+                rows.append(compare(delays, f"{what}{of_wires}", one, other, by_chance))
+                print(*rows[-1].cells(), sep="; ", flush=True)
     if arguments.network == OVERLOADED:
         record(
             "hybrid-phases", [asdict(row) for row in rows], table(HEAD, [r.cells() for r in rows])

@@ -291,6 +291,66 @@ def test_results_say_what_was_a_model(results: tuple[Result, Result], tmp_path: 
     assert modelled_links(again) == modelled_links(hybrid)
 
 
+@pytest.mark.parametrize(
+    ("thresholds", "queues"),
+    [
+        # The first link carries what the bottleneck of 10 Mbit/s behind it does: half of its rate.
+        ({}, ["a b", "b c"]),
+        ({"upstream_from": 0.51}, ["b c"]),
+        ({"upstream_from": 1}, ["b c"]),
+        # It is a bottleneck itself, with nothing before it.
+        ({"bottleneck_from": 0.49, "upstream_from": 1}, ["a b", "b c"]),
+        # Acknowledgements come to no bottleneck.
+        ({"upstream_from": 0.001}, ["a b", "b c"]),
+    ],
+)
+def test_busy_links_right_before_a_bottleneck_have_queues(
+    thresholds: dict[str, float], queues: list[str]
+) -> None:
+    fast = {"a b": {"rate": "20 Mbit/s"}}
+    assert run(chain(middle="10 Mbit/s", links=fast, **thresholds), replications=1).links == queues
+
+
+def test_flows_over_one_link_to_a_bottleneck_get_more_than_others() -> None:
+    """Their packets follow each other on that link, so fewer of them find the queue full than of
+    those that come over another link, and have to wait for their retransmission timer."""
+    hosts = [f"host{i}" for i in range(8)]
+    ways = [
+        *((host, "a", "100 Mbit/s", f"{3 + 1.37 * i} ms") for i, host in enumerate(hosts)),
+        ("a", "b", "13 Mbit/s", "5 ms"),
+        ("other", "b", "20 Mbit/s", "9.3 ms"),
+        ("b", "c", "10 Mbit/s", "10 ms"),
+    ]
+    links = [
+        {"name": f"{a} {b}", "from": a, "to": b, "rate": rate, "delay": delay, "duplex": False}
+        for start, end, speed, delay in ways
+        for a, b, rate in ((start, end, speed), (end, start, "100 Mbit/s"))
+    ]
+    base = chain().to_dict() | {"duration": "40 s", "warmup": "10 s", "replications": 4}
+    base["topology"] |= {
+        "links": links,
+        "classes": [{"name": host, "from": host, "to": "c"} for host in (*hosts, "other")],
+    }
+    base["traffic"] = [
+        {"kind": "tcp", "name": "one link", "count": 160, "classes": hosts},
+        {"kind": "tcp", "name": "other", "count": 20, "classes": ["other"]},
+    ]
+
+    def share(*overrides: str) -> float:
+        """Goodput of a flow from the other link over that of the many."""
+        result = run(from_dict(base, overrides))
+        other, many = (
+            result.traffic(group=name)["goodput"].mean / count
+            for name, count in (("other", 20), ("one link", 160))
+        )
+        return other / many
+
+    every = share("topology.queues=all")
+    # Intervals of such shares are ± 0.15.
+    assert share() == pytest.approx(every, abs=0.2)
+    assert share("topology.upstream_from=1") > every + 0.2
+
+
 KINDS: list[dict[str, Any]] = [
     {"kind": "tcp", "count": 3},
     {"kind": "tcp", "write": "10 packets", "every": "50 ms"},
@@ -343,6 +403,7 @@ def test_a_link_that_was_wrongly_modelled_is_named() -> None:
         ({"queues": "some"}, 'topology.queues: got "some", expected one of all, bottlenecks'),
         ({"bottleneck_from": 0.99}, "topology.bottleneck_from: got 0.99, expected"),
         ({"bottleneck_from": 0}, "topology.bottleneck_from: got 0, expected"),
+        ({"upstream_from": 1.5}, "topology.upstream_from: got 1.5, expected"),
     ],
 )
 def test_wrong_values_are_refused_with_their_place(topology: dict[str, Any], message: str) -> None:

@@ -66,7 +66,7 @@ def _hybrid(plan: Plan, topology: Graph) -> Plan:
         message = f'got "bottlenecks", expected "all" where Python has no {error.name}'
         raise ScenarioError([Problem("topology.queues", message)]) from None
     try:
-        return with_models(plan, topology.bottleneck_from)
+        return with_models(plan, topology.bottleneck_from, topology.upstream_from)
     except TooManyPhases as error:
         message = (
             f'got "bottlenecks" with groups of which {error.args[0]} different sets are active '

@@ -5,9 +5,15 @@ is that of the slowest, so that a burst leaves it as spread out as it would leav
 their propagation delay, the transmission times at the others, and the mean wait at each. It loses
 and marks nothing. The wires are the route's own because packets of different routes then need no
 common order: behind a queue, a wire that only one route enters costs no event.
+
+Right before a bottleneck that does harm if many flows come over one link. Their packets follow each
+other there and do not meet at the bottleneck, so they are dropped less often than those that come
+over other links. On wires of their own they would be dropped as often. Therefore such a link is not
+modelled if it is busy enough.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -31,18 +37,21 @@ class TooManyPhases(ValueError):
     of sets of groups that are active together."""
 
 
-def with_models(plan: Plan, bottleneck_from: float) -> Plan:
-    """The plan with wires for all links whose predicted utilization is less.
+def with_models(plan: Plan, bottleneck_from: float, upstream_from: float) -> Plan:
+    """The plan with wires for all links that are no bottlenecks, nor right before one and busy.
 
-    ``bottleneck_from`` is a share of a link's rate, in (0, 1]. The links keep their indices, and
-    the wires follow them. Raises TooManyPhases.
+    ``bottleneck_from`` and ``upstream_from`` are the predicted utilizations from which a link is
+    one or the other, in (0, 1]. The links keep their indices, and the wires follow them. Raises
+    TooManyPhases.
     """
     routes = [(each["forward"], each["reverse"]) for each in plan["routes"]]
     bundles = Bundles.of(plan, routes)
     if (number := len(phases(plan, bundles))) > MOST_PHASES:
         raise TooManyPhases(number)
     found = predict(plan, bundles)
-    modelled = (found.utilization < bottleneck_from) & _can_be_modelled(plan["links"])
+    bottlenecks = found.utilization >= bottleneck_from
+    upstream = _before(routes, bottlenecks) & (found.utilization >= upstream_from)
+    modelled = ~bottlenecks & ~upstream & _can_be_modelled(plan["links"])
     wires = _Wires(plan["links"], found, modelled)
     packets = _packets(bundles, len(routes))
     crossed = [
@@ -74,6 +83,17 @@ def _can_be_modelled(links: Sequence[Mapping[str, Any]]) -> Array:
         ],
         dtype=bool,
     )
+
+
+def _before(routes: Sequence[tuple[Sequence[int], Sequence[int]]], links: Array) -> Array:
+    """Whether each link comes right before one of these links on a route: masks of the shape
+    [links]."""
+    ways = ((HOST, *forward, HOST, *reverse) for forward, reverse in routes)
+    steps = np.fromiter(chain.from_iterable(ways), int)
+    first, second = steps[:-1], steps[1:]
+    before = np.zeros(len(links), dtype=bool)
+    before[first[(first != HOST) & (second != HOST) & links[second]]] = True
+    return before
 
 
 def _packets(bundles: Bundles, routes: int) -> list[float]:
