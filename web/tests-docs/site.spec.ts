@@ -7,8 +7,8 @@ import { serve } from '../tests/engine/server';
 const SITE = new URL('../../target/site/', import.meta.url);
 /** A page of each kind. */
 const PAGES = [
-  'ARCHITECTURE', 'docs/index', 'docs/tutorial', 'docs/howto/access-link', 'docs/notebooks/first-steps', 'docs/reference/commands',
-  'docs/aqm/codel', 'docs/theory/fluid', 'docs/validation',
+  'ARCHITECTURE', 'docs/index', 'docs/tutorial', 'docs/howto/access-link', 'docs/notebooks/first-steps', 'docs/notebooks/compare-aqms',
+  'docs/reference/commands', 'docs/aqm/codel', 'docs/theory/fluid', 'docs/validation',
   ...['README', 'avq', 'chokew', 'drq', 'mkc', 'small-buffer'].map((name) => `docs/papers/${name}`),
 ];
 

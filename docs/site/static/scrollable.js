@@ -1,5 +1,5 @@
 // What is wider than its place scrolls by itself. The keyboard scrolls what has the focus, so these parts can have it.
-const KINDS = { pre: 'Code', '.table-wrapper': 'Table', 'div.math': 'Formula' };
+const KINDS = { pre: 'Code', '.table-wrapper': 'Table', 'div.math': 'Formula', '.cell_output .text_html': 'Result' };
 
 function mark(part, name) {
   const scrolls = part.scrollWidth > part.clientWidth;
