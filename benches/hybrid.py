@@ -222,8 +222,8 @@ FIGURES: dict[str, Callable[[Mapping[str, Raw]], float]] = {
     "loss": lambda of: sum(sum(w["drops"].values()) for w in of.values()) / _sum(of, "arrivals"),
     "marks": lambda of: sum(sum(w["marks"].values()) for w in of.values()) / _sum(of, "arrivals"),
 }
-"""Figures of the links with packets of a replication: the mean queueing delay of a packet, s, the mean
-utilization of a link, and the shares of packets dropped and marked."""
+"""Figures of the links with packets of a replication: the mean queueing delay of a packet, s, the
+mean utilization of a link, and the shares of packets dropped and marked."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,8 @@ pub fn rates(crossings: Crossings<'_>, capacity: &[f64], weights: &[f64], wanted
     for (i, weight) in weights.iter().enumerate() {
         crossings.of(i).for_each(|(link, share)| loads[link] += share * weight);
     }
-    let mut signals: Vec<f64> = loads.iter().zip(capacity).map(|(load, capacity)| (load / capacity).powi(2)).collect();
+    let used = loads.iter().zip(capacity).map(|(load, capacity)| load / capacity);
+    let mut signals: Vec<f64> = used.map(|used| used * used).collect();
     let mut rates = vec![0.0; crossings.bundles()];
     for _ in 0..rounds {
         loads.fill(0.0);
