@@ -1,7 +1,7 @@
 """Quantities of scenarios: texts with a unit, such as "10 Mbit/s", and their exact values.
 
-Prefixes are decimal, except for KiB and MiB; B is a byte. Values are whole numbers of a base unit
-(bits per second, nanoseconds, bytes, packets), so Python and the engine agree on them exactly.
+Prefixes are decimal, except for KiB, MiB and GiB; B is a byte. Values are whole numbers of a base
+unit (bits per second, nanoseconds, bytes, packets), so Python and the engine agree on them exactly.
 """
 
 import re
@@ -107,8 +107,9 @@ RATE = Dimension(
         "kbit/s": Decimal(10**3),
         "Mbit/s": Decimal(10**6),
         "Gbit/s": Decimal(10**9),
+        "Tbit/s": Decimal(10**12),
     },
-    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"),
+    ("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"),
 )
 SIZE = Dimension(
     "a size",
@@ -117,10 +118,12 @@ SIZE = Dimension(
         "B": Decimal(1),
         "kB": Decimal(10**3),
         "MB": Decimal(10**6),
+        "GB": Decimal(10**9),
         "KiB": Decimal(2**10),
         "MiB": Decimal(2**20),
+        "GiB": Decimal(2**30),
     },
-    ("B", "kB", "MB"),
+    ("B", "kB", "MB", "GB"),
 )
 PACKETS = Dimension(
     "a number of packets",

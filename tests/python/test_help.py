@@ -141,7 +141,7 @@ def test_every_example_of_the_reference_is_accepted_by_the_schema():
         ("topology.bottleneck.rate", 'Example: rate = "10 Mbit/s"'),
         ("traffic.web.jitter", "Default: 1 s"),
         ("topology.hops.0.aqm.delay_ref", "QDELAY_REF"),
-        ("buffer", "Units: packets, packet; B, kB, MB, KiB, MiB"),
+        ("buffer", "Units: packets, packet; B, kB, MB, GB, KiB, MiB, GiB"),
         ("cbr", "What each flow sends"),
         ("pie", "QDELAY_REF"),
         ("transport.default.min_rto", "Smallest retransmission timeout"),

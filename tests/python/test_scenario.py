@@ -48,7 +48,7 @@ NECK = "topology.bottleneck"
         (f"{NECK}.buffer=5 kg", f"{NECK}.buffer", 'such as "100 packets" or "150 kB"'),
         (f"{NECK}.buffer=0 packets", f"{NECK}.buffer", "above zero"),
         (f"{NECK}.signal=enc", f"{NECK}.signal", 'got "enc", expected one of drop, ecn, ecn-only'),
-        (f"{NECK}.packet=2000 MB", f"{NECK}.packet", "a packet of up to 1000 MB"),
+        (f"{NECK}.packet=2000 MB", f"{NECK}.packet", "a packet of up to 1 GB"),
         (f"{NECK}.aqm=droptial", f"{NECK}.aqm", 'did you mean "droptail"?'),
         (f"{NECK}.aqm=7", f"{NECK}.aqm", "got 7, expected the name of an AQM"),
         (f"{NECK}.aqm.name=Red", f"{NECK}.aqm.name", 'did you mean "red"?'),
@@ -150,7 +150,7 @@ def test_a_missing_value_is_told_with_what_was_expected():
         'scenario: duration: missing, expected a time such as "40 ms" '
         "(units: ns, us, ms, s, min, h)",
         'scenario: topology.bottleneck.rate: missing, expected a rate such as "10 Mbit/s" '
-        "(units: bit/s, kbit/s, Mbit/s, Gbit/s)",
+        "(units: bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s)",
     ]
 
 

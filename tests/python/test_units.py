@@ -45,6 +45,8 @@ from marqueue.units import (
         (Size, "1500 B", 1500),
         (Size, "150 kB", 150_000),
         (Size, "1 KiB", 1024),
+        (Size, "1.25 GB", 1_250_000_000),
+        (Size, "2 GiB", 2**31),
         (Size, "2 MiB", 2_097_152),
         (Packets, "100 packets", 100),
         (Packets, "1 packet", 1),
@@ -52,6 +54,7 @@ from marqueue.units import (
         (Frequency, "0.15 1/s", 150_000_000),
         (Frequency, "2 Hz", 2_000_000_000),
         (Rate, "+1 Gbit/s", 1_000_000_000),
+        (Rate, "1.2 Tbit/s", 1_200_000_000_000),
         (Rate, ".5 kbit/s", 500),
         (Rate, "5. kbit/s", 5000),
         (Rate, "1e-3 Mbit/s", 1000),
@@ -107,7 +110,7 @@ def test_anything_else_is_refused_with_the_value_and_what_was_expected(
             Rate,
             "10 mbit/s",
             'got "10 mbit/s", expected a rate such as "10 Mbit/s" (units: bit/s, kbit/s, Mbit/s, '
-            'Gbit/s); did you mean "10 Mbit/s"?',
+            'Gbit/s, Tbit/s); did you mean "10 Mbit/s"?',
         ),
         (
             Duration,
@@ -125,8 +128,8 @@ def test_anything_else_is_refused_with_the_value_and_what_was_expected(
         (
             Size,
             "0.1 B",
-            'got "0.1 B", expected a size such as "1500 B" (units: B, kB, MB, KiB, MiB), at least '
-            "1 B",
+            'got "0.1 B", expected a size such as "1500 B" (units: B, kB, MB, GB, KiB, MiB, GiB), '
+            "at least 1 B",
         ),
         (
             Clock,

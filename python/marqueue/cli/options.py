@@ -145,7 +145,7 @@ MaxMemory = Annotated[
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help='End the run when its memory exceeds this size, such as "4000 MB".',
+        help='End the run when its memory exceeds this size, such as "4 GB".',
         show_default=False,
     ),
 ]

@@ -38,7 +38,8 @@ export function estimated(mean: number, half: number | null): string {
 
 /** Bits a second in the unit that people say. */
 export function rateText(bits: number): string {
-  const [factor, unit] = bits >= 1e9 ? [1e9, 'Gbit/s'] : bits >= 1e6 ? [1e6, 'Mbit/s'] : bits >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];
+  const [factor, unit] =
+    bits >= 1e12 ? [1e12, 'Tbit/s'] : bits >= 1e9 ? [1e9, 'Gbit/s'] : bits >= 1e6 ? [1e6, 'Mbit/s'] : bits >= 1e3 ? [1e3, 'kbit/s'] : [1, 'bit/s'];
   return `${rounded(bits / (factor as number))} ${unit}`;
 }
 
