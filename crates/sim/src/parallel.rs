@@ -9,13 +9,15 @@ mod exchange;
 mod part;
 mod team;
 
+use crate::control::Control;
 use crate::partition::{obstacle, OneThread, Partition};
 use crate::plan::{Plan, TrafficKind};
 use crate::plan_check::check_plan;
+use crate::prepare::{prepare, refuse_external};
 use crate::programs::NoPrograms;
 use crate::result::{FlowTable, RunResult};
 use crate::route::Routes;
-use crate::run::{prepare, refuse_external, run, Control, RunError};
+use crate::run::{run, RunError};
 use exchange::Exchange;
 use marqueue_core::Time;
 use part::{engine_of, result_of};

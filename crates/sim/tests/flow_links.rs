@@ -9,7 +9,7 @@ use marqueue_core::{Dur, Time};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::plan::*;
 use marqueue_sim::run;
-use marqueue_sim::run::Control;
+use marqueue_sim::Control;
 
 const FLOWS: usize = 12;
 

@@ -69,11 +69,12 @@ class Estimate:
     @classmethod
     def of(cls, values: Iterable[float], confidence: float = 0.95) -> Estimate:
         """The mean of one value per replication; values that are not finite are ignored."""
-        x = np.array([v for v in values if math.isfinite(v)], dtype=float)
-        if x.size == 0:
+        finite = [v for v in values if math.isfinite(v)]
+        if not finite:
             return cls(math.nan, None, 0, confidence)
-        if x.size == 1:
-            return cls(float(x[0]), None, 1, confidence)
+        if len(finite) == 1:
+            return cls(float(finite[0]), None, 1, confidence)
+        x = np.array(finite, dtype=float)
         # What x.mean() and x.std(ddof=1) do, without their checks: a summary has hundreds of these.
         mean = float(np.add.reduce(x)) / x.size
         deviation = x - mean
@@ -92,13 +93,14 @@ class Estimate:
         a denominator of zero are ignored.
         """
         pairs = [(y, x) for y, x in zip(numerators, denominators, strict=True) if x > 0]
-        if not pairs:
+        n = len(pairs)
+        if n == 0:
             return cls(math.nan, None, 0, confidence)
+        if n == 1:
+            [(only, per)] = pairs
+            return cls(float(only) / float(per), None, 1, confidence)
         y, x = np.array(pairs, dtype=float).T
         r = float(y.sum() / x.sum())
-        n = len(pairs)
-        if n == 1:
-            return cls(r, None, 1, confidence)
         residual = math.sqrt(float(((y - r * x) ** 2).sum()) / (n - 1))
         error = residual / (math.sqrt(n) * float(x.mean()))
         return cls(r, student_t(n, confidence) * error, n, confidence)

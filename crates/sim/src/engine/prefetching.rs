@@ -128,8 +128,8 @@ impl Engine {
 mod tests {
     use super::*;
     use crate::plan::Plan;
+    use crate::prepare::prepare;
     use crate::programs::NoPrograms;
-    use crate::run::prepare;
     use serde_json::{from_value, json};
 
     /// Six queues in a row with flows over each and over all, and with wires between two of them.

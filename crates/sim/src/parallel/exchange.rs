@@ -1,10 +1,11 @@
 //! What the parts of a run share, and a step of one of them.
 
 use crate::batch::Batch;
+use crate::control::Control;
 use crate::engine::{Engine, Progress};
 use crate::mailboxes::Mailboxes;
 use crate::partition::Partition;
-use crate::run::{Control, RunError};
+use crate::run::RunError;
 use marqueue_core::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -3,9 +3,10 @@
 use crate::engine::{Engine, Part};
 use crate::partition::Partition;
 use crate::plan::Plan;
+use crate::prepare::prepare;
 use crate::programs::NoPrograms;
 use crate::result::RunResult;
-use crate::run::{collect, edges, measured, prepare, RunError};
+use crate::run::{collect, edges, measured, RunError};
 
 /// The engine of one part.
 pub fn engine_of(plan: &Plan, seed: u64, partition: &Partition, part: usize) -> Result<Engine, RunError> {
