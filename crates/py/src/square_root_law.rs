@@ -1,10 +1,10 @@
-//! Rates by the square-root law, from arrays.
+//! The square-root law of TCP at several bottlenecks, for arrays of Python's.
 
 use marqueue_theory::square_root_law::{rates, Crossings};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-/// The rates of bundles that cross several bottlenecks, after so many rounds.
+/// The rates of bundles of flows, bit/s, after so many rounds. Bundle `i` crosses the `links` from `first[i]` to `first[i + 1]`.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub fn square_root_rates<'py>(

@@ -1,4 +1,4 @@
-//! What others can do about a run.
+//! The control of a run from another thread: its progress, its limits, and how to end it.
 
 use crate::flow_rows::FlowSink;
 use marqueue_core::Time;

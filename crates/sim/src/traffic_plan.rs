@@ -33,7 +33,7 @@ pub struct TrafficPlan {
     /// Code point of its packets and of their acknowledgements.
     #[serde(default)]
     pub dscp: u8,
-    /// Processing class of its packets and of their acknowledgements: index into [`CpuPlan::work`].
+    /// Processing class of its packets and of their acknowledgements: index into [`crate::link_plan::CpuPlan::work`].
     #[serde(default)]
     pub class: u8,
     /// The kind of its flows.
