@@ -403,7 +403,9 @@ def test_a_link_that_was_wrongly_modelled_is_named() -> None:
         ({"queues": "some"}, 'topology.queues: got "some", expected one of all, bottlenecks'),
         ({"bottleneck_from": 0.99}, "topology.bottleneck_from: got 0.99, expected"),
         ({"bottleneck_from": 0}, "topology.bottleneck_from: got 0, expected"),
-        ({"upstream_from": 1.5}, "topology.upstream_from: got 1.5, expected"),
+        ({"upstream_from": 1.5}, "topology.upstream_from: got 1.5, expected at most 1.0"),
+        ({"upstream_from": "few"}, 'topology.upstream_from: got "few", expected a number'),
+        ({"upstream_from": np.inf}, "topology.upstream_from: got inf, expected a finite number"),
     ],
 )
 def test_wrong_values_are_refused_with_their_place(topology: dict[str, Any], message: str) -> None:

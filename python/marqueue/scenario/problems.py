@@ -15,6 +15,8 @@ from marqueue.units import Quantity
 EXPECTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
     "bool_type": "true or false",
     "string_type": "a text",
     "string_too_short": "a text that is not empty",
