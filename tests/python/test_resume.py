@@ -386,6 +386,14 @@ class TestLimits:
         known = json.loads(made.read_text())["from_checkpoints"]
         assert 0 < known <= before < json.loads(summary.read_text())["replications"]
 
+    def test_a_run_without_enough_time_completes_when_it_has_more(
+        self, marqueue, small_file: Path, tmp_path: Path
+    ):
+        arguments = ["run", small_file, *LONG, "-r", "30", "--out", "out"]
+        assert marqueue(*arguments, "--max-time", "1 ms").returncode in (2, 3)
+        assert marqueue(*arguments, "--resume").returncode == 0
+        assert Result.load(tmp_path / "out").replications == 30
+
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
