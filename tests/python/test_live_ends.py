@@ -197,8 +197,14 @@ def test_no_sender_survives_a_scenario_that_is_ended(number, tmp_path):
     command = [*COMMAND, "live", "small.toml", "--set", "transport.default.preset=linux"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as run:
         mine = f"{namespaces.PREFIX}{run.pid}-"
-        assert becomes_true(lambda: processes_of(run.pid, "iperf3") or run.poll() is not None)
-        senders = processes_of(run.pid, "iperf3")
+        senders = []
+
+        def has_started() -> bool:
+            # Read once: a process that executes its next program has no command line meanwhile.
+            senders[:] = processes_of(run.pid, "iperf3")
+            return bool(senders) or run.poll() is not None
+
+        assert becomes_true(has_started)
         run.send_signal(number)
         _, said = run.communicate(timeout=60)
     assert run.returncode in (128 + number, -number), said
