@@ -21,7 +21,7 @@ mod schedule;
 
 pub use handover::Part;
 
-use crate::events::{EventQueue, Timers};
+use crate::events::EventQueue;
 use crate::external::{ExternalFlow, PacketFate};
 use crate::flow::{Flow, FlowKind};
 use crate::flow_delays::FlowDelays;
@@ -35,6 +35,7 @@ use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
 use crate::result::{CwndResult, FlowTable, MediaTrace, RateTrace, SenderTrace};
 use crate::route::Routes;
+use crate::timers::Timers;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;

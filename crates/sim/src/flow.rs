@@ -3,6 +3,7 @@
 use crate::frame_source::FrameSource;
 use crate::playback::Playback;
 use crate::result::FlowTable;
+use crate::timers::TimerOwners;
 use crate::traffic::Writer;
 use marqueue_cc::{media, rate_based, Receiver, Sender};
 use marqueue_core::units::Transmitter;
@@ -73,6 +74,30 @@ impl Flow {
         for line in 0..lines {
             prefetch_index(from_ref(&self.window), line * LINE / size_of::<u32>());
         }
+    }
+}
+
+impl TimerOwners for [Flow] {
+    #[inline]
+    fn due(&mut self, entry: Time, flow: u32) -> Option<Time> {
+        let flow = &mut self[flow as usize];
+        if flow.timer != entry {
+            return None;
+        }
+        let deadline = match &flow.kind {
+            FlowKind::Tcp(tcp) if tcp.started => tcp.deadline(),
+            FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
+            FlowKind::Media(media) => media.deadline(),
+            FlowKind::TcpReceiver(receiver) => receiver.deadline(),
+            _ => entry,
+        };
+        flow.timer = deadline.max(entry);
+        (deadline < Time::NEVER).then_some(flow.timer)
+    }
+
+    #[inline]
+    fn prefetch(&self, flow: u32) {
+        self[flow as usize].fetch_sender();
     }
 }
 

@@ -58,6 +58,7 @@ pub mod result;
 mod route;
 pub mod run;
 mod stack_plan;
+mod timers;
 mod timing_wheel;
 pub mod trace;
 mod traffic;

@@ -3,10 +3,10 @@
 use super::media::receive_media;
 use super::rate_based::signals;
 use super::Engine;
-use crate::events::TimerAction;
 use crate::external::Fate;
 use crate::flow::{FlowKind, Tcp};
 use crate::packet_options::PacketOptions;
+use crate::timers::TimerEvent;
 use marqueue_cc::receiver::{OutgoingAck, ReceiveContext};
 use marqueue_cc::{Ack, Options};
 use marqueue_core::{Ecn, Flags, Head, Packet, Time};
@@ -205,35 +205,17 @@ impl Engine {
 
     #[inline]
     pub(super) fn schedule_timers(&mut self) {
-        let first = self.timers.first();
+        let first = self.timers.first(self.now);
         // The flow of the next timer has probably left the cache.
-        if let Some((_, flow)) = first {
+        if let Some(TimerEvent::Entry(_, flow)) = first {
             self.flows[flow as usize].fetch_sender();
         }
-        self.events.set(self.timers_source, first.map_or(Time::NEVER, |(time, _)| time));
+        self.events.set(self.timers_source, first.map_or(Time::NEVER, TimerEvent::time));
     }
 
     /// The earliest timer entry is due: it fires, or it has been moved to a later time.
     pub(super) fn fire_timer(&mut self) {
-        let flows = &mut self.flows;
-        let fires = self.timers.fire(self.now, |time, f| {
-            let flow = &mut flows[f as usize];
-            if flow.timer != time {
-                return TimerAction::Stale;
-            }
-            flow.timer = match &flow.kind {
-                FlowKind::Tcp(tcp) if tcp.started => tcp.deadline(),
-                FlowKind::RateBased(rate_based) => rate_based.sender.deadline(),
-                FlowKind::Media(media) => media.deadline(),
-                FlowKind::TcpReceiver(receiver) => receiver.deadline(),
-                _ => time,
-            };
-            match flow.timer {
-                Time::NEVER => TimerAction::Stale,
-                at if at > time => TimerAction::Later(at),
-                _ => TimerAction::Fires,
-            }
-        });
+        let fires = self.timers.fire(self.now, &mut *self.flows);
         if let Some(f) = fires {
             self.flows[f as usize].timer = Time::NEVER;
             self.flow_timer(f);
