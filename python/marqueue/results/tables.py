@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +28,8 @@ SUMS = {
     "delay_sum_sq": "s^2",
     "jitter_sum": "s",
 }
+COMPRESSED_FROM = 16 << 10
+"""Bytes of a table from which compression saves anything. It takes 25 us for each column."""
 
 
 def link_names(plan: Plan) -> list[str]:
@@ -206,7 +209,7 @@ def write(tables: Mapping[str, pa.Table], directory: Path) -> None:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Writes a table with a checksum for each page; the same table gives the same bytes."""
-    pq.write_table(table, path, compression="zstd", write_page_checksum=True)
+    pq.write_table(table, path, **_layout(table.schema, compressed=table.nbytes >= COMPRESSED_FROM))
 
 
 def write_parts(parts: Iterable[pa.Table], path: Path) -> None:
@@ -214,19 +217,21 @@ def write_parts(parts: Iterable[pa.Table], path: Path) -> None:
     (or several, if it is very large). Only one part is in memory."""
     parts = iter(parts)
     first = next(parts)
-    # Times and rates of flows differ: a dictionary of them is larger than they are.
-    repeated = [field.name for field in first.schema if field.type != pa.float64()]
-    with pq.ParquetWriter(
-        path,
-        first.schema,
-        compression="zstd",
-        write_page_checksum=True,
-        use_dictionary=repeated,
-    ) as writer:
+    with pq.ParquetWriter(path, first.schema, **_layout(first.schema, compressed=True)) as writer:
         writer.write_table(first)
         del first
         for part in parts:
             writer.write_table(part)
+
+
+def _layout(schema: pa.Schema, *, compressed: bool) -> dict[str, Any]:
+    """How the columns of a table are written."""
+    return {
+        "compression": "zstd" if compressed else "none",
+        "write_page_checksum": True,
+        # Times, rates and means differ: a dictionary of them is larger than they are.
+        "use_dictionary": [field.name for field in schema if field.type != pa.float64()],
+    }
 
 
 class StoredRows:
