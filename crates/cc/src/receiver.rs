@@ -33,6 +33,7 @@ pub struct SegmentOutcome {
 }
 
 /// State of a receiver. The fields that all connections need are first: they fit into the first cache line of a flow.
+/// Those behind them are read only where the settings say that they are there.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
@@ -121,7 +122,7 @@ impl Receiver {
         let older =
             (turned && held && config.dctcp_two_acks).then(|| self.acknowledge(rx, before, !self.ece, None, false));
         let in_order = seq == self.next && self.ahead.is_none();
-        let quick = self.quick.is_some() && self.wants_quick_ack(rx, &Arrival { seq, flags, ecn, timestamp, echoed });
+        let quick = config.quick_acks && self.wants_quick_ack(rx, &Arrival { seq, flags, ecn, timestamp, echoed });
         if in_order {
             self.next += 1;
         } else if seq >= self.next {
@@ -148,7 +149,7 @@ impl Receiver {
             if held {
                 (self.held_until, self.held) = (Time::NEVER, 0);
             }
-            self.count_quick_ack();
+            self.count_quick_ack(config);
             let mut ack = self.acknowledge(rx, self.next, self.ece || held_ce, Some(seq), twice);
             if seq == 0 {
                 ack.echo |= Receiver::answer_to_syn(config, flags, ecn);
@@ -198,7 +199,7 @@ impl Receiver {
     pub fn on_timer(&mut self, rx: &mut ReceiveContext<'_>) -> OutgoingAck {
         self.held_until = Time::NEVER;
         self.held = 0;
-        self.count_quick_ack();
+        self.count_quick_ack(rx.config);
         self.acknowledge(rx, self.next, self.ece, None, false)
     }
 
@@ -212,9 +213,11 @@ impl Receiver {
 
     /// An acknowledgement is sent.
     #[inline]
-    fn count_quick_ack(&mut self) {
-        if let Some(quick) = self.quick.as_deref_mut() {
-            quick.on_ack_sent();
+    fn count_quick_ack(&mut self, config: &Config) {
+        if config.quick_acks {
+            if let Some(quick) = self.quick.as_deref_mut() {
+                quick.on_ack_sent();
+            }
         }
     }
 
