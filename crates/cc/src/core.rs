@@ -15,6 +15,7 @@ use crate::rto::Rto;
 use crate::segment::{Ack, Segment};
 use crate::slow_start::SlowStartMonitor;
 use crate::window_law::{AckedSegments, Window};
+use marqueue_core::ring::prefetch_bounds;
 use marqueue_core::{Dur, Flags, Time};
 
 mod application;
@@ -143,6 +144,15 @@ pub struct Core {
 }
 
 impl Core {
+    /// Prefetches what is outside it.
+    pub fn prefetch_parts(&self) {
+        self.control.prefetch();
+        self.extras.prefetch();
+        if let Some(pacing) = &self.pacing {
+            prefetch_bounds(&**pacing);
+        }
+    }
+
     /// A sender with `size` segments of data, or with endless data. `phase` is uniform on [0, 1).
     pub fn new(config: &Config, size: Option<u32>, phase: f64) -> Core {
         let end = size.map_or(u32::MAX, |n| n.saturating_add(1));

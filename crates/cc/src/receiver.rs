@@ -8,6 +8,7 @@ use crate::config::{Config, DctcpEct, Dialect, EcnRequest, Recovery};
 use crate::law_list::EchoMode;
 use crate::quick_acks::{Arrival, QuickAcks};
 use crate::sequence_ranges::SequenceRanges;
+use marqueue_core::ring::prefetch_bounds;
 use marqueue_core::{Dur, Ecn, Flags, Time};
 
 use acknowledgement::MAX_BLOCKS;
@@ -94,6 +95,16 @@ impl Default for Receiver {
 }
 
 impl Receiver {
+    /// Prefetches what is outside a receiver, which must be in the cache itself.
+    pub fn prefetch_parts(&self) {
+        if let Some(ahead) = &self.ahead {
+            prefetch_bounds(&**ahead);
+        }
+        if let Some(quick) = &self.quick {
+            prefetch_bounds(&**quick);
+        }
+    }
+
     /// When [`Receiver::on_timer`] is due.
     #[inline]
     pub fn deadline(&self) -> Time {

@@ -1,9 +1,9 @@
 //! A TCP sender: the interface that its host calls at the start, at acknowledgements and at timers.
 
 use crate::accecn::Marks;
-use crate::config::Config;
+use crate::config::{Config, Recovery};
 use crate::core::{Core, SendContext};
-use crate::law_list::EchoMode;
+use crate::law_list::{EchoMode, Law};
 use crate::path_model::ModelInfo;
 use crate::recovery::{AnyLossRecovery, LossRecovery, RepairInfo};
 use crate::segment::{Ack, Segment};
@@ -123,6 +123,26 @@ impl Sender {
             due => due,
         };
         timer.min(self.core.pacing_due())
+    }
+
+    /// Have the ends of a connection with such settings state outside themselves, or do their packets have options?
+    pub fn has_parts(config: &Config) -> bool {
+        let is_plain = config.control == Law::Reno && config.recovery != Recovery::Sack;
+        !is_plain || config.timestamps || config.quick_acks
+    }
+
+    /// Prefetches what is outside a sender: the state of its window law and of its loss recovery. It must be in the cache
+    /// itself.
+    pub fn prefetch_parts(&self) {
+        self.core.prefetch_parts();
+        self.repair.prefetch();
+    }
+
+    /// Prefetches what the loss recovery knows of segments. What [`Sender::prefetch_parts`] prefetches must be in the cache.
+    pub fn prefetch_segments(&self) {
+        if let AnyLossRecovery::Rack(rack) = &self.repair {
+            rack.prefetch_segments();
+        }
     }
 
     /// Has all data been acknowledged?

@@ -180,6 +180,14 @@ impl PackedPackets {
         Some((forms.forms[first.form() as usize].stage, first.flow()))
     }
 
+    /// The options of the first packet; none too if it does not fit a place.
+    #[inline]
+    pub fn first_options(&self) -> u32 {
+        let has_options = self.places.front().is_some_and(|place| place.has_options());
+        let first = self.options.front().filter(|_| has_options);
+        first.copied().unwrap_or(Packet::NO_OPTIONS)
+    }
+
     /// Prefetches the first place and the one behind the last.
     #[inline]
     pub fn prefetch_ends(&self) {

@@ -32,6 +32,13 @@ pub fn prefetch_after<T>(item: &T, n: usize) {
     let _ = (item, n);
 }
 
+/// Prefetches the cache lines in which an item begins and ends: all of an item of up to two lines.
+#[inline(always)]
+pub fn prefetch_bounds<T>(item: &T) {
+    prefetch_after(item, 0);
+    prefetch_after(item, 1);
+}
+
 /// Prefetches the first item of a ring and the place behind the last.
 #[inline(always)]
 pub fn prefetch_ends<T>(ring: &VecDeque<T>) {

@@ -8,6 +8,7 @@
 //! - [`prefetching`]: prefetching of what the next events need.
 //! - [`schedule`]: all other events.
 
+mod coming_flows;
 mod endpoints;
 mod external;
 mod flow_lifecycle;
@@ -39,6 +40,7 @@ use crate::timers::Timers;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
+use coming_flows::ComingFlows;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use marqueue_huge_pages::ask_for_huge_pages;
@@ -203,6 +205,7 @@ pub struct Engine {
     part: Option<Box<Part>>,
     processed: u64,
     next_events: NextEvents,
+    coming_flows: ComingFlows,
 }
 
 impl Engine {
@@ -223,6 +226,7 @@ impl Engine {
         let mut flows = Vec::with_capacity(slots_for(plan) as usize);
         let queues = links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
         let next_events = NextEvents::new(queues, flows.capacity());
+        let coming_flows = ComingFlows::new(&configs, flows.capacity());
         if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
             ask_for_huge_pages(flows.spare_capacity_mut());
         }
@@ -269,6 +273,7 @@ impl Engine {
             part: part.map(Box::new),
             processed: 0,
             next_events,
+            coming_flows,
         };
         engine.number_sources(plan);
         engine.restrict();

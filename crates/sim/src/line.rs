@@ -63,6 +63,15 @@ impl Line {
         }
     }
 
+    /// The options of the first packet, if they can be told cheaply.
+    #[inline]
+    pub fn first_options(&self) -> u32 {
+        match self {
+            Line::Few(packets) => packets.front().map_or(Packet::NO_OPTIONS, |(_, packet)| packet.options()),
+            Line::Many(packets) => packets.first_options(),
+        }
+    }
+
     /// Prefetches the first packet and the place of the next one.
     #[inline]
     pub fn prefetch_ends(&self) {

@@ -5,6 +5,7 @@ use crate::law_list::{window_laws, Law};
 use crate::path_model::PathModel;
 use crate::program_law::ProgramWindowLaw;
 use crate::window_law::{AckedSegments, EcnFeedback, Signal, Window, WindowLaw};
+use marqueue_core::ring::prefetch_bounds;
 use marqueue_core::Time;
 
 macro_rules! laws {
@@ -45,6 +46,11 @@ macro_rules! laws {
 window_laws!(laws);
 
 impl AnyWindowLaw {
+    /// Prefetches the state of the law.
+    pub fn prefetch(&self) {
+        each!(self, l => prefetch_bounds(&**l));
+    }
+
     /// See [`WindowLaw::on_ack`].
     #[inline]
     pub fn on_ack(&mut self, window: &mut Window, acked: &AckedSegments<'_>) {

@@ -3,6 +3,7 @@
 use super::window_use::WindowUse;
 use crate::accecn::SenderCounters;
 use crate::slow_start::SlowStartMonitor;
+use marqueue_core::ring::prefetch_bounds;
 
 /// State that only some senders have; nothing is stored for those that have none of it.
 #[derive(Clone, Debug, Default)]
@@ -20,6 +21,13 @@ impl Extras {
     pub(super) fn new(window_use: Option<Box<WindowUse>>, slow_start_monitor: Option<Box<SlowStartMonitor>>) -> Extras {
         let has_any = window_use.is_some() || slow_start_monitor.is_some();
         Extras(has_any.then(|| Box::new(Parts { window_use, slow_start_monitor, counters: None })))
+    }
+
+    /// Prefetches it.
+    pub(super) fn prefetch(&self) {
+        if let Some(parts) = &self.0 {
+            prefetch_bounds(&**parts);
+        }
     }
 
     /// The use of the window, where that is remembered.

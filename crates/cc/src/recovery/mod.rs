@@ -17,6 +17,7 @@ pub use repair_info::{RepairInfo, RepairState};
 use crate::config::{Config, Dialect, LossDetection, Recovery};
 use crate::core::{Core, SendContext};
 use crate::segment::Ack;
+use marqueue_core::ring::prefetch_bounds;
 
 /// Any loss recovery algorithm, dispatched by a branch.
 #[derive(Clone, Debug)]
@@ -38,6 +39,19 @@ pub enum AnyLossRecovery {
 }
 
 impl AnyLossRecovery {
+    /// Prefetches the state, where it is boxed.
+    pub fn prefetch(&self) {
+        match self {
+            AnyLossRecovery::Sack(sack) => prefetch_bounds(&**sack),
+            AnyLossRecovery::Rack(rack) => rack.prefetch(),
+            AnyLossRecovery::Ns2Sack1(sack) => prefetch_bounds(&**sack),
+            AnyLossRecovery::Reno(_)
+            | AnyLossRecovery::NewReno(_)
+            | AnyLossRecovery::Ns2Reno(_)
+            | AnyLossRecovery::Ns2NewReno(_) => {}
+        }
+    }
+
     /// The algorithm that the settings select.
     pub fn new(config: &Config) -> AnyLossRecovery {
         match (config.dialect, config.recovery) {

@@ -25,6 +25,9 @@ impl Engine {
             unreachable!("an event without a packet")
         };
         self.events.set(source, next);
+        if self.coming_flows.is_on() {
+            self.fetch_coming(source, packet.stage(), next_flow);
+        }
         // The next arrival on this link is most likely at a sender too.
         self.arrive(packet, |engine| engine.flows[next_flow as usize].fetch_sender());
     }

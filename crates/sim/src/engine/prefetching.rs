@@ -126,6 +126,7 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
+    use super::super::coming_flows::ComingFlows;
     use super::*;
     use crate::plan::Plan;
     use crate::prepare::prepare;
@@ -162,13 +163,15 @@ mod tests {
     #[test]
     fn a_run_does_not_depend_on_it() {
         let plan = row();
-        let run = |next_events| {
+        let run = |next_events, flows| {
             let mut engine = Engine::new(&plan, 1, prepare(&plan, 1, &NoPrograms).expect("it is valid"), None);
             engine.next_events = next_events;
+            engine.coming_flows = ComingFlows::new(&engine.configs, flows);
+            assert_eq!(engine.coming_flows.is_on(), flows > 0);
             while engine.advance(1000) {}
             engine
         };
-        let (with, without) = (run(NextEvents { at: 1, ..NextEvents::default() }), run(NextEvents::default()));
+        let (with, without) = (run(NextEvents { at: 1, ..NextEvents::default() }, usize::MAX), run(NextEvents::default(), 0));
         assert!(
             with.next_events.at > with.processed && !with.next_events.departing.is_empty(),
             "it has looked at groups"

@@ -28,6 +28,7 @@ use crate::core::{Core, LastCut, SendContext};
 use crate::path_model::RepairPhase;
 use crate::segment::Ack;
 use detector::{Detector, ReorderingInputs, Report};
+use marqueue_core::ring::prefetch_bounds;
 use marqueue_core::{Dur, Time};
 use probe::Probe;
 use rtt_sample::RttSample;
@@ -80,6 +81,20 @@ struct AckSummary {
 }
 
 impl Rack {
+    /// Prefetches it.
+    pub fn prefetch(&self) {
+        prefetch_bounds(&self.scoreboard);
+        prefetch_bounds(&self.detector);
+        prefetch_bounds(&self.probe);
+        prefetch_bounds(&self.reducing);
+        prefetch_bounds(&self.spurious);
+    }
+
+    /// Prefetches what it knows of segments. It must be in the cache itself.
+    pub fn prefetch_segments(&self) {
+        self.scoreboard.prefetch_segments();
+    }
+
     fn send(&mut self, core: &mut Core, tx: &mut SendContext<'_>, seq: u32) {
         if seq < core.max && self.repairing() {
             self.spurious.sent_again(tx.now);

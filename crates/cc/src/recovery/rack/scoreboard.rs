@@ -1,6 +1,7 @@
 //! The scoreboard of RACK: each outstanding segment with its state and the time at which it was last sent.
 
 use crate::sequence_ranges::SequenceRanges;
+use marqueue_core::ring::prefetch_ends;
 use marqueue_core::Time;
 use std::collections::VecDeque;
 
@@ -40,6 +41,12 @@ pub struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Prefetches the ends of what it knows of segments.
+    pub fn prefetch_segments(&self) {
+        prefetch_ends(&self.segments);
+        prefetch_ends(&self.order);
+    }
+
     /// Segment `seq` was sent.
     pub fn sent(&mut self, seq: u32, now: Time) {
         if self.segments.is_empty() {
