@@ -8,7 +8,6 @@
 //! - [`prefetching`]: prefetching of what the next events need.
 //! - [`schedule`]: all other events.
 
-mod coming_flows;
 mod endpoints;
 mod external;
 mod flow_lifecycle;
@@ -22,6 +21,7 @@ mod schedule;
 
 pub use handover::Part;
 
+use crate::coming_flows::ComingFlows;
 use crate::events::EventQueue;
 use crate::external::{ExternalFlow, PacketFate};
 use crate::flow::{Flow, FlowKind};
@@ -40,7 +40,6 @@ use crate::timers::Timers;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
-use coming_flows::ComingFlows;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use marqueue_huge_pages::ask_for_huge_pages;

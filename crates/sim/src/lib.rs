@@ -17,6 +17,7 @@
 mod batch;
 mod calendar;
 mod catalogue;
+mod coming_flows;
 mod control;
 mod cpu;
 pub mod delay_bins;

@@ -1,14 +1,20 @@
-//! Prefetching of what the next events need, in large networks.
+//! Prefetching of what the next events need, in large networks and in runs with many flows.
 //!
 //! With thousands of links each event finds its link, its queue and its flow outside the cache, one after the other: where a
 //! packet goes next is known once it was read, its queue once the link was read, and so on. Waiting for memory then takes
 //! most of the time. So the next events are looked at in groups, step by step: each step reads, for all events of the group,
 //! what the step before has prefetched, and prefetches what that leads to. Waits overlap, and events find all that they need.
 //!
+//! With many flows, what a flow points to is outside the cache when its packet comes. A modern host keeps the state of its
+//! loss recovery, of its window law and of quick acknowledgements in boxes, and what it knows of segments in buffers of these:
+//! where each is stands in the one before. So they are prefetched in steps while the packet comes near: first its flow and
+//! its options, the boxes some arrivals later, the buffers some arrivals after that.
+//!
 //! An event that comes up after its group was looked at finds what it needs later, but nothing else changes: a run's
 //! result does not depend on this.
 
 use super::{Engine, Entrance, Source};
+use crate::flow::FlowKind;
 use crate::next_events::NextEvents;
 use crate::route::Stage;
 use prefetch_index::prefetch_index;
@@ -115,6 +121,35 @@ impl Engine {
         }
     }
 
+    /// A packet arrives at a stage, and the next packet from the same source will probably arrive at the same kind of stage.
+    /// It is one of `flow`.
+    #[inline(never)]
+    pub(super) fn fetch_coming(&mut self, source: u32, stage: u32, flow: u32) {
+        match self.routes.stages[stage as usize] {
+            Stage::Sender => {
+                let slot = self.lines[source as usize].first_options() as usize;
+                // The last bytes of a slot are just before the next one.
+                prefetch_index(&self.option_slots, slot);
+                prefetch_index(&self.option_slots, slot + 1);
+                let (near, nearer) = self.coming_flows.add_sender(flow);
+                if let FlowKind::Tcp(tcp) = &self.flows[near as usize].kind {
+                    tcp.sender.prefetch_parts();
+                }
+                if let FlowKind::Tcp(tcp) = &self.flows[nearer as usize].kind {
+                    tcp.sender.prefetch_segments();
+                }
+            }
+            Stage::Receive => {
+                self.flows[flow as usize].fetch_sender();
+                let near = self.coming_flows.add_receiver(flow);
+                if let FlowKind::Tcp(tcp) = &self.flows[near as usize].kind {
+                    tcp.receiver.prefetch_parts();
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// The link that packets enter at this stage, if they enter one.
     fn link_at(&self, stage: u32) -> Option<u32> {
         match self.routes.stages.get(stage as usize) {
@@ -126,8 +161,8 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use super::super::coming_flows::ComingFlows;
     use super::*;
+    use crate::coming_flows::ComingFlows;
     use crate::plan::Plan;
     use crate::prepare::prepare;
     use crate::programs::NoPrograms;
@@ -171,7 +206,8 @@ mod tests {
             while engine.advance(1000) {}
             engine
         };
-        let (with, without) = (run(NextEvents { at: 1, ..NextEvents::default() }, usize::MAX), run(NextEvents::default(), 0));
+        let (with, without) =
+            (run(NextEvents { at: 1, ..NextEvents::default() }, usize::MAX), run(NextEvents::default(), 0));
         assert!(
             with.next_events.at > with.processed && !with.next_events.departing.is_empty(),
             "it has looked at groups"

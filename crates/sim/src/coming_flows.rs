@@ -1,0 +1,66 @@
+//! Which flows' packets will arrive soon, so that what these flows point to can be prefetched, in runs with many flows.
+
+use marqueue_cc::{Config, Sender};
+
+/// Flows from which it pays: fewer stay in the cache.
+const FROM: usize = 5000;
+
+/// Arrivals from one step to the next. In between, what was prefetched comes.
+const STEP: usize = 4;
+
+/// The flows of packets that will arrive soon.
+#[derive(Debug)]
+pub struct ComingFlows {
+    is_on: bool,
+    /// At senders, the latest before `sender`, in a circle.
+    senders: [u32; 2 * STEP],
+    sender: usize,
+    /// At receivers, likewise.
+    receivers: [u32; STEP],
+    receiver: usize,
+}
+
+impl ComingFlows {
+    /// For a run with at most so many flows at a time.
+    pub fn new(configs: &[Config], flows: usize) -> ComingFlows {
+        let is_on = flows >= FROM && configs.iter().any(Sender::has_parts);
+        ComingFlows { is_on, senders: [0; 2 * STEP], sender: 0, receivers: [0; STEP], receiver: 0 }
+    }
+
+    /// Is anything prefetched?
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Adds a flow at whose sender a packet will arrive. Returns those that were added one and two steps ago.
+    pub fn add_sender(&mut self, flow: u32) -> (u32, u32) {
+        let at = self.sender;
+        let before = (self.senders[(at + STEP) % self.senders.len()], self.senders[at]);
+        self.senders[at] = flow;
+        self.sender = (at + 1) % self.senders.len();
+        before
+    }
+
+    /// Adds a flow at whose receiver a packet will arrive. Returns the one that was added a step ago.
+    pub fn add_receiver(&mut self, flow: u32) -> u32 {
+        let before = std::mem::replace(&mut self.receivers[self.receiver], flow);
+        self.receiver = (self.receiver + 1) % self.receivers.len();
+        before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_come_back_one_and_two_steps_after_they_were_added() {
+        let mut coming = ComingFlows::new(&[], 0);
+        for flow in 0..100 {
+            let before = (coming.add_sender(flow), coming.add_receiver(flow));
+            let ago = |arrivals: usize| flow.saturating_sub(arrivals as u32);
+            assert_eq!(before, ((ago(STEP), ago(2 * STEP)), ago(STEP)));
+        }
+    }
+}
