@@ -78,6 +78,16 @@ def test_what_comes_later_is_named() -> None:
     assert predicted.later == ("short starts at 40 s",)
 
 
+@pytest.mark.usefixtures("short_part")
+@pytest.mark.parametrize(
+    ("rtts", "flows"), [('["80 ms"]', "long/80 ms"), ('["40 ms", "80 ms"]', "2 groups")]
+)
+def test_flows_that_start_later_are_named(rtts: str, flows: str) -> None:
+    changes = ["traffic.long.jitter=60 s", f"topology.rtts={rtts}", "traffic.short.start=0 s"]
+    predicted = cost.predict(load(SCENARIOS / "dumbbell.toml", changes))
+    assert predicted.later == (f"flows of {flows} go on starting until 60 s",)
+
+
 def invoke(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["run", *arguments])
 

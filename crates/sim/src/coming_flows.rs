@@ -2,8 +2,8 @@
 
 use marqueue_cc::{Config, Sender};
 
-/// Flows from which it pays: fewer stay in the cache.
-const FROM: usize = 5000;
+/// Flows that send at a time from which it pays: fewer stay in the cache.
+const FROM: u32 = 5000;
 
 /// Arrivals from one step to the next. In between, what was prefetched comes.
 const STEP: usize = 4;
@@ -11,7 +11,10 @@ const STEP: usize = 4;
 /// The flows of packets that will arrive soon.
 #[derive(Debug)]
 pub struct ComingFlows {
-    is_on: bool,
+    /// TCP flows whose senders are here, have started and not ended.
+    active: u32,
+    /// So many of them are needed.
+    from: u32,
     /// At senders, the latest before `sender`, in a circle.
     senders: [u32; 2 * STEP],
     sender: usize,
@@ -21,16 +24,26 @@ pub struct ComingFlows {
 }
 
 impl ComingFlows {
-    /// For a run with at most so many flows at a time.
-    pub fn new(configs: &[Config], flows: usize) -> ComingFlows {
-        let is_on = flows >= FROM && configs.iter().any(Sender::has_parts);
-        ComingFlows { is_on, senders: [0; 2 * STEP], sender: 0, receivers: [0; STEP], receiver: 0 }
+    /// For flows with such settings.
+    pub fn new(configs: &[Config]) -> ComingFlows {
+        let from = if configs.iter().any(Sender::has_parts) { FROM } else { u32::MAX };
+        ComingFlows { active: 0, from, senders: [0; 2 * STEP], sender: 0, receivers: [0; STEP], receiver: 0 }
+    }
+
+    /// A flow begins to send.
+    pub fn add_active(&mut self) {
+        self.active += 1;
+    }
+
+    /// A flow that has begun to send has ended.
+    pub fn remove_active(&mut self) {
+        self.active -= 1;
     }
 
     /// Is anything prefetched?
     #[inline(always)]
     pub fn is_on(&self) -> bool {
-        self.is_on
+        self.active >= self.from
     }
 
     /// Adds a flow at whose sender a packet will arrive. Returns those that were added one and two steps ago.
@@ -56,7 +69,7 @@ mod tests {
 
     #[test]
     fn flows_come_back_one_and_two_steps_after_they_were_added() {
-        let mut coming = ComingFlows::new(&[], 0);
+        let mut coming = ComingFlows::new(&[]);
         for flow in 0..100 {
             let before = (coming.add_sender(flow), coming.add_receiver(flow));
             let ago = |arrivals: usize| flow.saturating_sub(arrivals as u32);

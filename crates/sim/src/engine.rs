@@ -225,7 +225,7 @@ impl Engine {
         let mut flows = Vec::with_capacity(slots_for(plan) as usize);
         let queues = links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
         let next_events = NextEvents::new(queues, flows.capacity());
-        let coming_flows = ComingFlows::new(&configs, flows.capacity());
+        let coming_flows = ComingFlows::new(&configs);
         if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
             ask_for_huge_pages(flows.spare_capacity_mut());
         }

@@ -248,9 +248,17 @@ def _change_of_rate(link: Any, since: float, duration: float) -> float:
 
 def _changes(plan: Any, since: float, duration: float) -> Iterator[str]:
     """Traffic that starts or stops after a time, in words."""
+    starting: dict[str, float] = {}
     for group in plan["traffic"]:
         [kind] = group["kind"].values()
+        began = (kind.get("start") or 0) / NS
+        last = min(began + (kind.get("jitter") or 0) / NS, duration)
+        if began <= since < last:
+            starting[group["name"]] = last
         for key, what in (("start", "starts"), ("stop", "stops")):
             at = (kind.get(key) or 0) / NS
             if since < at < duration:
                 yield f"{group['name']} {what} at {at:g} s"
+    if starting:
+        names = f"{len(starting)} groups" if len(starting) > 1 else next(iter(starting))
+        yield f"flows of {names} go on starting until {max(starting.values()):g} s"

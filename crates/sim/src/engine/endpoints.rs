@@ -147,6 +147,10 @@ impl Engine {
         }
         if tcp.sender.is_done() {
             let receiver = std::mem::take(&mut tcp.receiver);
+            // A group may stop before its flows have started.
+            if tcp.started {
+                self.coming_flows.remove_active();
+            }
             self.rows.end(flow, self.now);
             flow.kind = FlowKind::TcpReceiver(receiver);
             self.segments.clear();
@@ -243,6 +247,7 @@ impl Engine {
                 let config = &self.configs[flow.transport as usize];
                 if !tcp.started {
                     tcp.started = true;
+                    self.coming_flows.add_active();
                     tcp.sender.start(config, now, &mut self.segments);
                 } else if tcp.sender.deadline() <= now {
                     tcp.sender.on_timer(config, now, &mut self.segments);

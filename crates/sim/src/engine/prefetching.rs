@@ -162,7 +162,6 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::coming_flows::ComingFlows;
     use crate::plan::Plan;
     use crate::prepare::prepare;
     use crate::programs::NoPrograms;
@@ -198,16 +197,15 @@ mod tests {
     #[test]
     fn a_run_does_not_depend_on_it() {
         let plan = row();
-        let run = |next_events, flows| {
+        let run = |next_events, active| {
             let mut engine = Engine::new(&plan, 1, prepare(&plan, 1, &NoPrograms).expect("it is valid"), None);
             engine.next_events = next_events;
-            engine.coming_flows = ComingFlows::new(&engine.configs, flows);
-            assert_eq!(engine.coming_flows.is_on(), flows > 0);
+            (0..active).for_each(|_| engine.coming_flows.add_active());
+            assert_eq!(engine.coming_flows.is_on(), active > 0);
             while engine.advance(1000) {}
             engine
         };
-        let (with, without) =
-            (run(NextEvents { at: 1, ..NextEvents::default() }, usize::MAX), run(NextEvents::default(), 0));
+        let (with, without) = (run(NextEvents { at: 1, ..NextEvents::default() }, 5000), run(NextEvents::default(), 0));
         assert!(
             with.next_events.at > with.processed && !with.next_events.departing.is_empty(),
             "it has looked at groups"
