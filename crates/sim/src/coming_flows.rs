@@ -1,4 +1,5 @@
-//! Which flows' packets will arrive soon, so that what these flows point to can be prefetched, in runs with many flows.
+//! The flows whose packets will arrive soon, in runs with many flows. What they point to is prefetched before it is needed
+//! (`engine/prefetching.rs`).
 
 use marqueue_cc::{Config, Sender};
 
@@ -13,7 +14,7 @@ const STEP: usize = 4;
 pub struct ComingFlows {
     /// TCP flows whose senders are here, have started and not ended.
     active: u32,
-    /// So many of them are needed.
+    /// As many of them as prefetching pays for; more than there can be, if these flows point to nothing.
     from: u32,
     /// At senders, the latest before `sender`, in a circle.
     senders: [u32; 2 * STEP],

@@ -15,7 +15,7 @@ pub trait TimerOwners {
     fn prefetch(&self, flow: u32);
 }
 
-/// Flow timers. A timer that is moved to a later time keeps its entry, which is checked when it is due; one that is
+/// Flow timers. A timer that is moved to a later time keeps its entry until that is checked; one that is
 /// moved to an earlier time gets a new entry, and the old one is ignored.
 ///
 /// A calendar (R. Brown, CACM 31(10), 1988): the entries of later days are unsorted, and those of a day are sorted when it
