@@ -190,6 +190,15 @@ def square_root_rates(
     """Rates of TCP flows that cross several bottlenecks (crates/theory, square_root_law); see
     marqueue.scenario.hybrid.square_root_law."""
 
+def shortest_routes(
+    nodes: int,
+    edges: Sequence[tuple[int, int, int, str, int]],
+    pairs: Sequence[tuple[int, int]],
+) -> list[tuple[int, ...]]:
+    """Routes of least delay in a graph (crates/theory, shortest_routes); see
+    marqueue.scenario.routing. An edge is its start, its end, its delay in ns, its name and what it
+    is in routes."""
+
 class FluidError(ValueError):
     """An invalid description of a fluid model; the arguments are path and message."""
 

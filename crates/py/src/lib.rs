@@ -15,6 +15,7 @@ mod pcapng;
 mod program;
 mod rate_maps;
 mod run;
+mod shortest_routes;
 mod square_root_law;
 mod tcp_sender;
 
@@ -51,6 +52,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<flow_file::FlowFile>()?;
     m.add("FlowsNotWritten", m.py().get_type::<flow_file::FlowsNotWritten>())?;
     m.add_class::<rate_maps::RateMap>()?;
+    m.add_function(wrap_pyfunction!(shortest_routes::shortest_routes, m)?)?;
     m.add_function(wrap_pyfunction!(square_root_law::square_root_rates, m)?)?;
     m.add_class::<fluid::FluidModel>()?;
     m.add_function(wrap_pyfunction!(fluid::fluid_batch, m)?)?;

@@ -1,6 +1,7 @@
 """From a graph to links and classes of flows, which take the routes of least propagation delay."""
 
-from itertools import pairwise
+from collections.abc import Sequence
+from itertools import chain, islice, pairwise
 
 from marqueue.errors import show, unknown
 from marqueue.scenario.network import Network, OneWay, PerFlow
@@ -24,8 +25,7 @@ def expand_graph(net: Network, topology: Graph) -> None:
     for i, table in enumerate(topology.links):
         _add_link(net, routing, topology, table, f"topology.links.{i}")
     if not net.problems:
-        for i, flow_class in enumerate(topology.classes):
-            _add_class(net, routing, flow_class, f"topology.classes.{i}")
+        _add_classes(net, routing, topology.classes)
 
 
 def _add_link(net: Network, routing: Routing, topology: Graph, given: GraphLink, path: str) -> None:
@@ -95,27 +95,42 @@ def _link_delay(
     return table.delay.shortest(NONE), PerFlow(table.delay.plan(NONE, parts=1), table.name)
 
 
-def _add_class(net: Network, routing: Routing, table: GraphClass, path: str) -> None:
+def _add_classes(net: Network, routing: Routing, classes: Sequence[GraphClass]) -> None:
+    """Adds classes, whose routes pass the nodes that they name, and their problems."""
+    known = [
+        (each, f"topology.classes.{i}")
+        for i, each in enumerate(classes)
+        if not _refuse_strangers(net, routing, each, f"topology.classes.{i}")
+    ]
+    legs = [leg for each, _ in known for leg in (*_legs(each), *_legs(each, back=True))]
+    routes = iter(routing.shortest(legs))
+    for each, path in known:
+        there, back = (list(islice(routes, len(each.via) + 1)) for _ in range(2))
+        if missing := [
+            leg
+            for leg, route in zip((*_legs(each), *_legs(each, back=True)), there + back, strict=True)
+            if not route
+        ]:
+            start, end = missing[0]
+            expected = "expected links that lead there"
+            net.refuse(path, f"no way from {show(start)} to {show(end)}, {expected}")
+        else:
+            forward, reverse = chain.from_iterable(there), chain.from_iterable(back)
+            net.add_class(each.name, forward, reverse, each.weight)
+
+
+def _refuse_strangers(net: Network, routing: Routing, table: GraphClass, path: str) -> bool:
+    """Records a problem for each node of a class that is not in the graph. Are there any?"""
     named = {"from": table.from_, "to": table.to} | {
         f"via.{i}": node for i, node in enumerate(table.via)
     }
     strangers = {key: node for key, node in named.items() if node not in routing}
     for key, node in strangers.items():
         net.refuse(f"{path}.{key}", unknown(node, sorted(routing.nodes)))
-    if strangers:
-        return
+    return bool(strangers)
+
+
+def _legs(table: GraphClass, *, back: bool = False) -> list[tuple[str, str]]:
+    """From where to where a class goes, one after the other, or its acknowledgements."""
     stops = [table.from_, *table.via, table.to]
-    ways = []
-    for direction in (stops, stops[::-1]):
-        way: list[int] = []
-        for start, end in pairwise(direction):
-            leg = routing.shortest(start, end)
-            if not leg:
-                net.refuse(
-                    path,
-                    f"no way from {show(start)} to {show(end)}, expected links that lead there",
-                )
-                return
-            way += leg
-        ways.append(tuple(way))
-    net.add_class(table.name, ways[0], ways[1], table.weight)
+    return list(pairwise(stops[::-1] if back else stops))

@@ -79,6 +79,8 @@ class Network:
     problems: list[Problem] = field(default_factory=list)
     cpus: dict[int, int] = field(default_factory=dict)
     """The CPU in front of a link: index of the link to index of the CPU."""
+    _spreading: set[int] = field(default_factory=set)
+    """The links whose flows have different propagation delays."""
 
     def refuse(self, path: str, message: str) -> None:
         """Records a problem."""
@@ -99,6 +101,8 @@ class Network:
                     cpu=cpu,
                 )
             )
+        if link.per_flow is not None and "constant" not in link.per_flow.law:
+            self._spreading.add(len(self.links))
         self.links.append(link)
         return len(self.links) - 1
 
@@ -107,11 +111,12 @@ class Network:
     ) -> None:
         """Adds a class of flows over these links and the CPUs in front of them."""
         there, back = self._way(forward), self._way(reverse)
-        laws = [each.law for i in (*there, *back) if (each := self.links[i].per_flow)]
-        spread = any("constant" not in law for law in laws)
+        spread = any(not self._spreading.isdisjoint(way) for way in (there, back))
         self.classes.append(Class(name, there, back, spread, weight))
 
     def _way(self, links: Iterable[int]) -> tuple[int, ...]:
+        if not self.cpus:
+            return tuple(links)
         steps = ((self.cpus[i], i) if i in self.cpus else (i,) for i in links)
         return tuple(chain.from_iterable(steps))
 

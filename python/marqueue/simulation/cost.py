@@ -125,7 +125,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
-    start = _run(replication, 1)
+    # The first run takes memory from the system, which those after it find.
+    first, start = _run(replication, 1), _run(replication, 1)
     earlier = _Part()
     for before, part in _parts(replication, max(FIRST, start.flows)):
         rest = _rest(before, part, start.cpu, plan, duration)
@@ -138,6 +139,7 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     number = round(experiment.seconds / duration)
     threads = min(threads_at_most, number)
     cpu = part.cpu + rest.cpu
+    memory_cpu = max(0.0, first.cpu - start.cpu)
     memory += added_bytes(replication.plan, threads, experiment.scenario.replications)
     growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
     memory += COPIES * number * growth
@@ -145,8 +147,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         number,
         number * (part.events + rest.events),
         number * (sum(part.arrivals) + rest.packets),
-        number * cpu,
-        -(-number // threads) * cpu,
+        memory_cpu + number * cpu,
+        memory_cpu + -(-number // threads) * cpu,
         threads,
         memory,
         free,
