@@ -71,10 +71,13 @@ pub fn estimated_bytes(plan_json: &str, rows_leave: bool) -> PyResult<f64> {
     Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?, rows_leave))
 }
 
-/// The mean number of flows of a run, and how many of their rows its result has in memory if rows leave it.
+/// The mean number of flows of a run, how many of their rows its result has in memory if rows leave it, and the number of
+/// measuring windows.
 #[pyfunction]
-pub fn estimated_flows(plan_json: &str) -> PyResult<(f64, f64)> {
-    Ok(marqueue_sim::estimated_flows(&parse(plan_json)?))
+pub fn estimated_flows(plan_json: &str) -> PyResult<(f64, f64, usize)> {
+    let plan = parse(plan_json)?;
+    let (flows, kept) = marqueue_sim::estimated_flows(&plan);
+    Ok((flows, kept, plan.boundaries.len() + 1))
 }
 
 /// The kernels of a run, by the names that its plan has: image, first program and tc.

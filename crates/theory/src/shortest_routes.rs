@@ -9,6 +9,9 @@ use std::collections::BinaryHeap;
 
 /// No edge.
 const NONE: u32 = u32::MAX;
+/// The cost of a route is its delay, and below it its number of links: one number.
+const HOP_BITS: u32 = 24;
+const NODE_BITS: u32 = 32;
 
 /// A link between two nodes.
 #[derive(Clone, Copy, Debug)]
@@ -24,38 +27,32 @@ pub struct Edge {
 /// The nodes and links of a graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
+    /// By the nodes where they begin: those of node `n` are from `first[n]` to `first[n + 1]`.
     edges: Vec<Edge>,
+    first: Vec<usize>,
+    /// The number of each edge, as it was given.
+    numbers: Vec<u32>,
     /// The place of each edge in the order of names.
     ranks: Vec<u32>,
-    /// The edges that leave each node: those of node `n` are from `first[n]` to `first[n + 1]`.
-    leaving: Vec<u32>,
-    first: Vec<usize>,
-}
-
-/// The best routes from one node to all others.
-struct Tree {
-    /// Delay and number of links of the best route to each node.
-    costs: Vec<(u64, u32)>,
-    /// The last edge of that route.
-    into: Vec<u32>,
 }
 
 impl Graph {
     /// A graph of so many nodes; `names` are those of the edges.
     pub fn new(nodes: usize, edges: Vec<Edge>, names: &[String]) -> Graph {
-        let mut by_name: Vec<u32> = (0..edges.len() as u32).collect();
-        by_name.sort_by_key(|&i| &names[i as usize]);
+        let mut numbers: Vec<u32> = (0..edges.len() as u32).collect();
+        numbers.sort_by_key(|&i| edges[i as usize].start);
+        let edges: Vec<Edge> = numbers.iter().map(|&i| edges[i as usize]).collect();
+        let first = (0..=nodes).map(|n| edges.partition_point(|edge| (edge.start as usize) < n)).collect();
+        let mut by_name: Vec<usize> = (0..edges.len()).collect();
+        by_name.sort_by_key(|&i| &names[numbers[i] as usize]);
         let mut ranks = vec![0; edges.len()];
         for (rank, &i) in (0..).zip(&by_name) {
-            ranks[i as usize] = rank;
+            ranks[i] = rank;
         }
-        let mut leaving: Vec<u32> = (0..edges.len() as u32).collect();
-        leaving.sort_by_key(|&i| edges[i as usize].start);
-        let first = (0..=nodes).map(|n| leaving.partition_point(|&i| (edges[i as usize].start as usize) < n)).collect();
-        Graph { edges, ranks, leaving, first }
+        Graph { edges, first, numbers, ranks }
     }
 
-    /// For each pair of nodes the edges of the route from the one to the other; none if there is no route.
+    /// For each pair of nodes the numbers of the edges of the route from the one to the other; none if there is no route.
     pub fn routes(&self, pairs: &[(u32, u32)]) -> Vec<Vec<u32>> {
         let mut by_start: Vec<usize> = (0..pairs.len()).collect();
         by_start.sort_by_key(|&p| pairs[p].0);
@@ -63,8 +60,11 @@ impl Graph {
         let found: Vec<Vec<Vec<u32>>> = of_starts
             .par_iter()
             .map(|of_start| {
-                let tree = self.tree(pairs[of_start[0]].0);
-                of_start.iter().map(|&p| self.route(&tree.into, pairs[p].1)).collect()
+                let into = self.tree(pairs[of_start[0]].0);
+                of_start
+                    .iter()
+                    .map(|&p| self.route(&into, pairs[p].1).map(|i| self.numbers[i as usize]).collect())
+                    .collect()
             })
             .collect();
         let mut routes = vec![Vec::new(); pairs.len()];
@@ -75,52 +75,50 @@ impl Graph {
     }
 
     /// The edges of the route to a node.
-    fn route(&self, into: &[u32], mut end: u32) -> Vec<u32> {
+    fn route(&self, into: &[u32], mut end: u32) -> impl Iterator<Item = u32> {
         let mut route = Vec::new();
         while into[end as usize] != NONE {
             let i = into[end as usize];
             route.push(i);
             end = self.edges[i as usize].start;
         }
-        route.reverse();
-        route
+        route.into_iter().rev()
     }
 
-    /// The best routes from a node.
-    fn tree(&self, root: u32) -> Tree {
+    /// The last edge of the best route from a node to each other.
+    fn tree(&self, root: u32) -> Vec<u32> {
         let nodes = self.first.len() - 1;
-        let mut tree = Tree { costs: vec![(u64::MAX, u32::MAX); nodes], into: vec![NONE; nodes] };
-        tree.costs[root as usize] = (0, 0);
-        let mut heap = BinaryHeap::from([Reverse(((0, 0), root))]);
-        while let Some(Reverse((cost, node))) = heap.pop() {
-            if cost > tree.costs[node as usize] {
+        let (mut costs, mut into) = (vec![u128::MAX; nodes], vec![NONE; nodes]);
+        costs[root as usize] = 0;
+        // A cost with the node below it: one number, which is compared faster than three.
+        let mut heap = BinaryHeap::from([Reverse(u128::from(root))]);
+        while let Some(Reverse(next)) = heap.pop() {
+            let (cost, node) = (next >> NODE_BITS, next as u32 as usize);
+            if cost > costs[node] {
                 continue;
             }
-            for &i in &self.leaving[self.first[node as usize]..self.first[node as usize + 1]] {
-                let Edge { end, delay, .. } = self.edges[i as usize];
-                let through = (cost.0.saturating_add(delay), cost.1 + 1);
-                match through.cmp(&tree.costs[end as usize]) {
+            for i in self.first[node]..self.first[node + 1] {
+                let Edge { end, delay, .. } = self.edges[i];
+                let through = cost + (u128::from(delay) << HOP_BITS) + 1;
+                match through.cmp(&costs[end as usize]) {
                     Ordering::Less => {
-                        tree.costs[end as usize] = through;
-                        tree.into[end as usize] = i;
-                        heap.push(Reverse((through, end)));
+                        costs[end as usize] = through;
+                        into[end as usize] = i as u32;
+                        heap.push(Reverse(through << NODE_BITS | u128::from(end)));
                     }
-                    Ordering::Equal if self.is_first(&tree.into, i) => tree.into[end as usize] = i,
+                    Ordering::Equal if self.is_first(&into, i as u32) => into[end as usize] = i as u32,
                     Ordering::Equal | Ordering::Greater => {}
                 }
             }
         }
-        tree
+        into
     }
 
     /// Do the names of the route over edge `i` come before those of the best one so far to the same node? Both have equal
     /// costs, and the nodes before the last are settled.
     fn is_first(&self, into: &[u32], i: u32) -> bool {
-        let ranks = |last: u32| {
-            let mut route = self.route(into, self.edges[last as usize].start);
-            route.push(last);
-            route.into_iter().map(|i| self.ranks[i as usize])
-        };
+        let ranks =
+            |last: u32| self.route(into, self.edges[last as usize].start).chain([last]).map(|i| self.ranks[i as usize]);
         ranks(i).lt(ranks(into[self.edges[i as usize].end as usize]))
     }
 }

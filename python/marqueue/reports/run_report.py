@@ -24,7 +24,7 @@ from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.modelled import modelled_links, simulated_and_modelled
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.result_warnings import MOST_LISTED, listed, result_warnings
+from marqueue.results.result_warnings import MOST_LISTED, listed
 from marqueue.results.summary import batched_figures, batches_sentence
 from marqueue.statistics.estimates import Estimate
 
@@ -59,7 +59,7 @@ def report(result: Result) -> Report:
     page.notes(filter(None, [result.provenance.partial_remark]), "A limit ended this run")
     page.answer(answer(result))
     page.highlights(highlights(result))
-    page.notes(result_warnings(result))
+    page.notes(result.warnings)
     charts = run_charts(result)
     if charts:
         page.section("Pictures").charts(charts, run_choices(result), _caption(result))

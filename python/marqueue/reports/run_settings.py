@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-import tomli_w
 
 from marqueue.programs.registry import is_program
 from marqueue.reports.builder import Cell, Report
@@ -311,7 +310,7 @@ def reproduce(page: Report, result: Result) -> None:
 
 def _reproduction(page: Report, result: Result) -> None:
     """Adds the command that reproduces the result, and its scenario."""
-    text = tomli_w.dumps(result.scenario)
+    text = result.scenario_text
     if len(text) <= LARGEST_SCENARIO:
         page.text("Save the scenario below as scenario.toml and run it with the same version:")
     else:

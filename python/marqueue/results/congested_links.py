@@ -20,7 +20,9 @@ def congested_links(result: ResultData, most: int) -> Sequence[str]:
         return result.links
     windows = result.tables["windows"]
     number = {name: i for i, name in enumerate(result.links)}
-    link = np.array([number[name] for name in windows["link"].to_pylist()])
+    names_of_rows = windows["link"].combine_chunks().dictionary_encode()
+    place = np.array([number[name] for name in names_of_rows.dictionary.to_pylist()])
+    link = place[names_of_rows.indices.to_numpy()]
     window = windows["window"].to_numpy()
     measured = (window >= result.measured.start) & (window < result.measured.stop)
 

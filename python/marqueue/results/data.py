@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
+import tomli_w
 
 from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
@@ -68,7 +69,12 @@ class ResultData(Timeline):
         """The scenario as tables that have been checked, instead of their values."""
         return Scenario.model_validate(self.scenario)
 
-    @property
+    @cached_property
+    def scenario_text(self) -> str:
+        """The scenario as TOML."""
+        return tomli_w.dumps(self.scenario)
+
+    @cached_property
     def links(self) -> list[str]:
         """The names of the metered links."""
         return tables.link_names(self.plan)

@@ -36,8 +36,14 @@ class LinkTables:
     def _part(self, table: str, name: str) -> pa.Table:
         if table not in self._rows:
             self._rows[table] = _rows_by_link(self._data[table])
-        rows = self._rows[table].get(name)
-        return self._data[table].slice(0, 0) if rows is None else self._data[table].take(rows)
+        whole, rows = self._data[table], self._rows[table].get(name)
+        if rows is None:
+            return whole.slice(0, 0)
+        # Those of one link and one replication are together: a part of the table instead of a copy.
+        first, last = int(rows[0]), int(rows[-1])
+        if last - first == len(rows) - 1:
+            return whole.slice(first, len(rows))
+        return whole.take(rows)
 
 
 def _rows_by_link(table: pa.Table) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import tomli_w
 
 from marqueue.errors import ResultError
 from marqueue.extras import require
@@ -186,6 +185,13 @@ class Result(ResultData):
 
         return fair_optimum(self)
 
+    @cached_property
+    def warnings(self) -> list[str]:
+        """Sentences that limit the conclusions from the figures."""
+        from marqueue.results.result_warnings import result_warnings
+
+        return result_warnings(self)
+
     def summary(self) -> dict[str, Any]:
         """All figures in base units, ready for JSON.
 
@@ -195,7 +201,7 @@ class Result(ResultData):
         """
         from marqueue.results.summary import summary
 
-        return summary(self, self.optimum, self.theory)
+        return summary(self, self.warnings, self.optimum, self.theory)
 
     def table(self) -> SummaryTable:
         """The main figures: ``print`` shows them as text, and rich as a table with lines."""
@@ -299,8 +305,7 @@ class Result(ResultData):
             tables.write_parts(self.many_flows.parts(), directory / FLOWS)
         for link, file in pcapng.file_names(self).items():
             self.write_pcapng(directory / file, link)
-        text = tomli_w.dumps(self.scenario)
-        (directory / "scenario.toml").write_text(text, encoding="utf-8")
+        (directory / "scenario.toml").write_text(self.scenario_text, encoding="utf-8")
         write_json(directory / "plan.json", self.plan, sort_keys=False)
         write_json(directory / "summary.json", self.summary())
         for file, source in sources(self.scenario).items():

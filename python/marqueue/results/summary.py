@@ -13,12 +13,7 @@ from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.modelled import bottleneck_from, modelled_links, simulated_and_modelled
 from marqueue.results.pipe import PIPE_FIGURES
-from marqueue.results.result_warnings import (
-    MOST_LISTED,
-    listed,
-    provenance_remarks,
-    result_warnings,
-)
+from marqueue.results.result_warnings import MOST_LISTED, listed, provenance_remarks
 from marqueue.results.summary_table import SummaryTable
 from marqueue.results.window import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
@@ -88,7 +83,10 @@ def _part(result: ResultData, window: int | None) -> dict[str, Any]:
 
 
 def summary(
-    result: ResultData, optimum: FairOptimum | str | None, theory: Overlay | None
+    result: ResultData,
+    warnings: Sequence[str],
+    optimum: FairOptimum | str | None,
+    theory: Overlay | None,
 ) -> dict[str, Any]:
     """All figures in base units, ready for JSON; see :meth:`Result.summary`.
 
@@ -108,7 +106,7 @@ def summary(
         "warmup_cut": provenance.warmup_cut,
         "stopping": provenance.stopping,
         **({} if provenance.live is None else {"live": provenance.live}),
-        "warnings": result_warnings(result),
+        "warnings": warnings,
         **_modelled(result),
         **({} if optimum is None else {"optimum": optimum_as_dict(optimum)}),
         **({} if theory is None else {"theory": theory.to_dict()}),

@@ -4,6 +4,7 @@ plan."""
 from marqueue.scenario.compiler import (
     class_names,
     compile,
+    kernels_in,
     plan_text,
     route_classes,
     spread_classes,
@@ -63,6 +64,7 @@ __all__ = [
     "compile",
     "from_dict",
     "from_toml",
+    "kernels_in",
     "kernels_of",
     "load",
     "on_kernel",

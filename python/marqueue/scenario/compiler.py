@@ -1,11 +1,13 @@
 """From a scenario to the plan that the engine runs: indices instead of names, base units only."""
 
 import json
+from dataclasses import dataclass
 
 import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError, show, with_names
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.fields import AUTO
+from marqueue.scenario.hosts import kernels_of
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.plan_links import link_entry
 from marqueue.scenario.plan_traffic import group_entries
@@ -78,23 +80,42 @@ def _hybrid(plan: Plan, topology: Graph) -> Plan:
 _MOST_KEPT = 4
 """Plans that are kept: a sweep in threads has several points at work in turns."""
 
-_latest: tuple[tuple[Scenario, str], ...] = ()
-"""The scenarios whose plans were asked for last, the latest first, with these plans."""
+@dataclass(frozen=True)
+class _Planned:
+    """A scenario, and what is asked for of its plan at each step of a run."""
+
+    scenario: Scenario
+    text: str
+    """The plan as JSON."""
+    kernels: list[str]
+    """The names of the kernels in it."""
+
+
+_latest: tuple[_Planned, ...] = ()
+"""The scenarios whose plans were asked for last, the latest first."""
 
 
 def plan_text(scenario: Scenario) -> str:
-    """The plan of one replication as JSON; raises as :func:`compile` does.
+    """The plan of one replication as JSON; raises as :func:`compile` does."""
+    return _planned(scenario).text
 
-    It is asked for at each step of a run, which has one scenario or copies of it. So the latest
-    ones are kept: a network of 10,000 links takes 10 s.
-    """
+
+def kernels_in(scenario: Scenario) -> list[str]:
+    """The names of the kernels in the plan (:func:`kernels_of`); raises as :func:`compile` does."""
+    return _planned(scenario).kernels
+
+
+def _planned(scenario: Scenario) -> _Planned:
+    """A run, which has one scenario or copies of it, asks again and again, and a network of 10,000
+    links takes 2 s. So the latest ones are kept."""
     global _latest
-    for known, text in _latest:
-        if _have_one_plan(known, scenario):
-            return text
-    _, text = _compile(scenario)
-    _latest = ((scenario, text), *_latest[: _MOST_KEPT - 1])
-    return text
+    for known in _latest:
+        if _have_one_plan(known.scenario, scenario):
+            return known
+    plan, text = _compile(scenario)
+    planned = _Planned(scenario, text, kernels_of(plan))
+    _latest = (planned, *_latest[: _MOST_KEPT - 1])
+    return planned
 
 
 def _have_one_plan(a: Scenario, b: Scenario) -> bool:

@@ -17,11 +17,12 @@ MOST_WARNINGS = 20
 def scenario_warnings(scenario: Scenario) -> list[str]:
     """The warnings, one sentence each. Raises ScenarioError with all contradictions."""
     text = plan_text(scenario)
-    plan = json.loads(text)
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
     said += _core.check(text)
-    said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
+    if paced:
+        plan = json.loads(text)
+        said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
     more = len(said) - MOST_WARNINGS
     return [*said[:MOST_WARNINGS], f"{more:,} more of this kind."] if more > 0 else said
 

@@ -15,7 +15,7 @@ from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.raw_flows import flow_count
 from marqueue.results.samples import samples_of
-from marqueue.scenario import Scenario, from_dict, kernels_of, plan_text
+from marqueue.scenario import Scenario, from_dict, kernels_in, plan_text
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
@@ -166,7 +166,7 @@ def replications_of(scenario: Scenario, limits: Limits) -> list[Replication]:
     """The replications of a scenario."""
     plan = plan_text(scenario)
     kernels: tuple[Kernel, ...] = ()
-    if names := kernels_of(json.loads(plan)):
+    if names := kernels_in(scenario):
         # Few runs have kernels.
         from marqueue.kernels import find_host
 

@@ -72,11 +72,10 @@ def added_bytes(plan: str, threads: int, replications: int) -> float:
 def _largest(plan: str, of_one: float, threads: int, replications: int) -> float:
     """The memory of threads that run a plan, each of which takes ``of_one`` bytes, and of the flows
     of the replications before, or that of all flows when the runs have ended; bytes."""
-    flows, kept = _core.estimated_flows(plan)
+    flows, kept, windows = _core.estimated_flows(plan)
     if replications * flows <= MANY:
         parts, of_flows = 0.0, flows * OF_FLOW
     else:
-        windows = len(json.loads(plan)["boundaries"]) + 1
         parts, of_flows = PARTS, kept * (OF_ROW + 8 * windows)
     running = threads * of_one + max(replications - threads, 0) * of_flows
     return parts + max(running, replications * of_flows)
