@@ -2,10 +2,15 @@
 
 import math
 import random
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.spatial import KDTree
+
 from marqueue.scenario import Scenario, from_dict, load
+from marqueue.statistics.estimates import Floats
 
 BACKBONE = (
     Path(__file__).parents[1] / "python" / "marqueue" / "examples" / "backbone" / "backbone.toml"
@@ -31,18 +36,37 @@ def _edges(places: list[tuple[float, float]], number: int) -> list[tuple[int, in
     def apart(a: int, b: int) -> float:
         return math.dist(places[a], places[b])
 
-    tree = {(min(range(a), key=lambda b: apart(a, b)), a) for a in range(1, len(places))}
-    near = {
-        (min(a, b), max(a, b))
-        for a in range(len(places))
-        for b in sorted(range(len(places)), key=lambda b: apart(a, b))[1:6]
-    }
+    points = np.array(places)
+    all_places = KDTree(points)
+
+    def nearest(of: Floats, number: int) -> list[Any]:
+        found: list[Any] = np.asarray(all_places.query(of, k=range(1, number + 1))[1]).tolist()
+        return found
+
+    near = {(min(a, b), max(a, b)) for a, *others in nearest(points, 6) for b in others}
+
+    def nearest_before(a: int) -> int:
+        asked = 8
+        while True:
+            found = nearest(points[a], min(asked, len(places)))
+            if before := [b for b in found if b < a]:
+                return int(before[0])
+            asked *= 4
+
+    tree = {(nearest_before(a), a) for a in range(1, len(places))}
     others = sorted(near - tree, key=lambda edge: (apart(*edge), edge))
     chosen = sorted(tree) + others[: number - len(tree)]
     return [(a, b, apart(a, b)) for a, b in chosen]
 
 
 def random_network(
+    nodes: int, edges: int, traffic: list[dict[str, Any]], **others: Any
+) -> Scenario:
+    """The network of :func:`random_values` with the same arguments."""
+    return from_dict(random_values(nodes, edges, traffic, **others))
+
+
+def random_values(
     nodes: int,
     edges: int,
     traffic: list[dict[str, Any]],
@@ -54,7 +78,7 @@ def random_network(
     homes: int | None = None,
     tail: float = 2.0,
     ecn: bool = False,
-) -> Scenario:
+) -> dict[str, Any]:
     """Nodes at random places, edges between near ones with rates drawn from ``rates`` (Mbit/s), and
     random pairs of nodes with weights of their masses, which are Pareto with the shape ``tail``.
 
@@ -86,32 +110,31 @@ def random_network(
             both(f"h{a}", f"n{a}", homes, 0.5e-3)
     kind = "n" if homes is None else "h"
     chosen: dict[tuple[int, int], float] = {}
+    up_to = list(accumulate(masses))
     while len(chosen) < pairs:
-        a, b = draw.choices(range(nodes), masses, k=2)
+        a, b = draw.choices(range(nodes), cum_weights=up_to, k=2)
         if a != b:
             chosen[a, b] = masses[a] * masses[b]
     classes = [
         {"name": f"{a} to {b}", "from": f"{kind}{a}", "to": f"{kind}{b}", "weight": weight}
         for (a, b), weight in chosen.items()
     ]
-    return from_dict(
-        {
-            "name": f"{len(links)} links",
-            "duration": f"{seconds:g} s",
-            "warmup": f"{warmup:g} s",
-            "sample": "0 s",
-            "replications": 1,
-            "topology": {
-                "kind": "graph",
-                "links": links,
-                "classes": classes,
-                "buffer": "50 ms",
-                "aqm": "codel",
-            },
-            "transport": {"default": {"preset": "rfc", "ecn": ecn}},
-            "traffic": traffic,
-        }
-    )
+    return {
+        "name": f"{len(links)} links",
+        "duration": f"{seconds:g} s",
+        "warmup": f"{warmup:g} s",
+        "sample": "0 s",
+        "replications": 1,
+        "topology": {
+            "kind": "graph",
+            "links": links,
+            "classes": classes,
+            "buffer": "50 ms",
+            "aqm": "codel",
+        },
+        "transport": {"default": {"preset": "rfc", "ecn": ecn}},
+        "traffic": traffic,
+    }
 
 
 def long_flows(count: int, jitter: str = "1 s") -> list[dict[str, Any]]:
