@@ -1,6 +1,7 @@
 """marqueue._core in a browser: what scenarios need of it, through JavaScript from crates/wasm."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 # Registered by compiler.worker.ts.
@@ -43,3 +44,14 @@ def check(plan: str) -> list[str]:
 
 def estimated_bytes(plan: str) -> float:
     return float(engine.estimated_bytes(plan))
+
+
+def shortest_routes(
+    nodes: int,
+    edges: Sequence[tuple[int, int, int, str, int]],
+    pairs: Sequence[tuple[int, int]],
+) -> list[tuple[int, ...]]:
+    return [
+        tuple(route)
+        for route in json.loads(engine.shortest_routes(nodes, json.dumps([edges, pairs])))
+    ]

@@ -15,6 +15,7 @@ use marqueue_core::params::{ParamSet, ParamValues};
 use marqueue_core::{MarkingCurve, ParamError};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::{Control, RunError};
+use marqueue_theory::shortest_routes::{Edge, Graph};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
@@ -97,6 +98,26 @@ pub fn red_parameters(given: &str, per_second: f64, delay: f64) -> String {
     .to_string()
 }
 
+/// Routes of least delay in a graph of so many nodes. `graph` is JSON: `[edges, pairs]`, an edge `[start, end, delay in ns,
+/// name, what it is in routes]` and a pair `[start, end]`. Returns the route of each pair as JSON; empty if there is none.
+///
+/// # Errors
+/// If `graph` is not of this form.
+#[wasm_bindgen]
+pub fn shortest_routes(nodes: u32, graph: &str) -> Result<String, String> {
+    let (edges, pairs): (Vec<NamedEdge>, Vec<(u32, u32)>) = serde_json::from_str(graph).map_err(|e| e.to_string())?;
+    let (mut ends, mut names, mut links) = (Vec::new(), Vec::new(), Vec::new());
+    for (start, end, delay, name, link) in edges {
+        ends.push(Edge { start, end, delay });
+        names.push(name);
+        links.push(link);
+    }
+    let found = Graph::new(nodes as usize, ends, &names).routes(&pairs);
+    let routes: Vec<Vec<u32>> =
+        found.iter().map(|route| route.iter().map(|&edge| links[edge as usize]).collect()).collect();
+    Ok(json!(routes).to_string())
+}
+
 /// What theory says of a fluid model, as JSON (`Theory` of `web/src/engine/protocol.ts`).
 ///
 /// # Errors
@@ -115,6 +136,9 @@ pub fn theory(description: &str, duration: f64) -> Result<String, String> {
 pub fn stability(descriptions: &str, duration: f64) -> Result<String, String> {
     theory::stability(descriptions, duration).map(|found| found.to_string())
 }
+
+/// Start, end, delay in ns, name, and what the edge is in routes.
+type NamedEdge = (u32, u32, u64, String, u32);
 
 /// A plan from JSON.
 fn parse(plan: &str) -> Result<Plan, RunError> {

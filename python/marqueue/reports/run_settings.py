@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-
 from marqueue.programs.registry import is_program
 from marqueue.reports.builder import Cell, Report
 from marqueue.reports.reproduction_command import programs_remark, run_command

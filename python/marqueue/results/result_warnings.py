@@ -80,7 +80,9 @@ def route_rtts(plan: Mapping[str, Any]) -> list[float]:
     """Two-way propagation delay of each route, s; the shortest if its flows differ."""
     delays = [link["delay"] for link in plan["links"]]
     # A network may have 10^7 steps.
-    return [sum(map(delays.__getitem__, (*there, *back))) / 1e9 for there, back in crossed_links(plan)]
+    return [
+        sum(map(delays.__getitem__, (*there, *back))) / 1e9 for there, back in crossed_links(plan)
+    ]
 
 
 def result_warnings(result: ResultData) -> list[str]:

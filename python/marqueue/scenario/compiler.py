@@ -80,6 +80,7 @@ def _hybrid(plan: Plan, topology: Graph) -> Plan:
 _MOST_KEPT = 4
 """Plans that are kept: a sweep in threads has several points at work in turns."""
 
+
 @dataclass(frozen=True)
 class _Planned:
     """A scenario, and what is asked for of its plan at each step of a run."""

@@ -102,21 +102,18 @@ def _add_classes(net: Network, routing: Routing, classes: Sequence[GraphClass]) 
         for i, each in enumerate(classes)
         if not _refuse_strangers(net, routing, each, f"topology.classes.{i}")
     ]
-    legs = [leg for each, _ in known for leg in (*_legs(each), *_legs(each, back=True))]
+    legs = [leg for each, _ in known for leg in _legs(each)]
     routes = iter(routing.shortest(legs))
     for each, path in known:
-        there, back = (list(islice(routes, len(each.via) + 1)) for _ in range(2))
-        if missing := [
-            leg
-            for leg, route in zip((*_legs(each), *_legs(each, back=True)), there + back, strict=True)
-            if not route
-        ]:
-            start, end = missing[0]
+        legs = _legs(each)
+        found = list(islice(routes, len(legs)))
+        if () in found:
+            start, end = legs[found.index(())]
             expected = "expected links that lead there"
             net.refuse(path, f"no way from {show(start)} to {show(end)}, {expected}")
-        else:
-            forward, reverse = chain.from_iterable(there), chain.from_iterable(back)
-            net.add_class(each.name, forward, reverse, each.weight)
+            continue
+        there, back = found[: len(legs) // 2], found[len(legs) // 2 :]
+        net.add_class(each.name, chain.from_iterable(there), chain.from_iterable(back), each.weight)
 
 
 def _refuse_strangers(net: Network, routing: Routing, table: GraphClass, path: str) -> bool:
@@ -130,7 +127,8 @@ def _refuse_strangers(net: Network, routing: Routing, table: GraphClass, path: s
     return bool(strangers)
 
 
-def _legs(table: GraphClass, *, back: bool = False) -> list[tuple[str, str]]:
-    """From where to where a class goes, one after the other, or its acknowledgements."""
+def _legs(table: GraphClass) -> list[tuple[str, str]]:
+    """From where to where the data of a class goes, one after the other, and then its
+    acknowledgements."""
     stops = [table.from_, *table.via, table.to]
-    return list(pairwise(stops[::-1] if back else stops))
+    return [*pairwise(stops), *pairwise(stops[::-1])]
