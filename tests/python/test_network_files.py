@@ -344,7 +344,7 @@ def test_a_device_or_a_missing_file_is_refused(tmp_path: Path) -> None:
     )
 )
 def test_a_route_is_the_first_of_all_by_delay_links_and_names(edges: Any) -> None:
-    names = [f"{(7 * i) % 14:02}" for i in range(len(edges))]
+    names = [f"{5 * i % 14:02}" for i in range(len(edges))]
     routing = Routing()
     for i, (start, end, delay) in enumerate(edges):
         routing.add(str(start), str(end), i, delay, names[i])

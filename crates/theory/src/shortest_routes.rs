@@ -32,7 +32,7 @@ pub struct Graph {
     first: Vec<usize>,
     /// The number of each edge, as it was given.
     numbers: Vec<u32>,
-    /// The place of each edge in the order of names.
+    /// The place of each edge in the order of names; equal names have equal places.
     ranks: Vec<u32>,
 }
 
@@ -43,11 +43,12 @@ impl Graph {
         numbers.sort_by_key(|&i| edges[i as usize].start);
         let edges: Vec<Edge> = numbers.iter().map(|&i| edges[i as usize]).collect();
         let first = (0..=nodes).map(|n| edges.partition_point(|edge| (edge.start as usize) < n)).collect();
+        let name = |i: usize| &names[numbers[i] as usize];
         let mut by_name: Vec<usize> = (0..edges.len()).collect();
-        by_name.sort_by_key(|&i| &names[numbers[i] as usize]);
+        by_name.sort_by_key(|&i| name(i));
         let mut ranks = vec![0; edges.len()];
-        for (rank, &i) in (0..).zip(&by_name) {
-            ranks[i] = rank;
+        for pair in by_name.windows(2) {
+            ranks[pair[1]] = ranks[pair[0]] + u32::from(name(pair[0]) != name(pair[1]));
         }
         Graph { edges, first, numbers, ranks }
     }
