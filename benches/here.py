@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 ONCE = TARGET / "release" / "once"
 REHEARSE = TARGET / "release" / "rehearse"
+DISTANCE = TARGET / "release" / "distance"
 FLOOR = TARGET / "release" / "examples" / "floor"
 FAST = ROOT / "target" / "fast" / "release" / "once"
 """``once`` built by a profile, as `make fast` builds the extension."""
@@ -108,6 +109,11 @@ def rehearse(
     given = json.dumps(plan)
     told = subprocess.run(command, input=given, check=True, stdout=subprocess.PIPE, text=True)
     return Rehearsal(**json.loads(told.stdout))
+
+
+def distance() -> float:
+    """The ns in which a cache line goes there and back between two threads."""
+    return float(subprocess.run([str(DISTANCE)], check=True, stdout=subprocess.PIPE).stdout)
 
 
 def floor(flows: int, classes: int, packets: int) -> Floor:

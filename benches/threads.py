@@ -5,7 +5,10 @@
 The dumbbells of benches/peers and benches/scale, and a parking lot with three bottlenecks. The
 compared figure is the wall time of the run; the result must be the same.
 
-Two figures tell what the machine has to do with it. As many runs of one thread are started beside
+Three figures tell what the machine has to do with it. Before and after each run on several threads
+two threads exchange a cache line: a virtual machine's processors may share a cache or not, and the
+host may exchange them at any time. Rows are for near and for far ones; a run during which they were
+both is in none. As many runs of one thread are started beside
 each other, which share nothing: processors that are threads of one core, or that a host shares
 out, slow each other down. And the parts of a run take turns on one thread
 (``marqueue_sim::rehearse``), for up to 16 parts. From what each part took at each meeting, and the
@@ -112,7 +115,22 @@ packet = "1000 B"
 """
 """Threads that do little more than meet: a packet at each meeting."""
 
-HEAD = ("plan", "threads", "wall, s", "least", "most", "times one thread's speed", "as many runs")
+HEAD = (
+    "plan",
+    "threads",
+    "processors",
+    "runs",
+    "wall, s",
+    "least",
+    "most",
+    "times one thread's speed",
+    "as many runs",
+)
+NEAR = 200.0
+"""A cache line goes there and back between near processors in less, ns: 60 to 120 where they shared
+a cache, and 370 to 430 where they did not."""
+PATIENCE = 3
+"""Rounds at most, over those that are wanted with near processors."""
 PARTS = (2, 4, 8, 16)
 """Threads of the forecast."""
 FORECAST = ("plan", *(f"{parts} threads" for parts in PARTS))
@@ -145,6 +163,8 @@ class Row:
 
     name: str
     threads: int
+    processors: str
+    """Near, or far from each other; empty for one thread."""
     walls: list[float]
     speedup: float
     """Median over rounds of the wall time on one thread over this one."""
@@ -156,7 +176,8 @@ class Row:
         """The row of the table."""
         times = [f"{of(self.walls):.3f}" for of in (median, min, max)]
         speeds = [f"{self.speedup:.2f}", f"{self.beside:.2f}"]
-        return [self.name, str(self.threads), *times, *speeds]
+        runs = str(len(self.walls))
+        return [self.name, str(self.threads), self.processors, runs, *times, *speeds]
 
 
 @dataclass(frozen=True)
@@ -216,36 +237,73 @@ def beside(plan: Mapping[str, object], runs: int) -> float:
 def measure(
     name: str, plan: Mapping[str, object], threads: Sequence[int], rounds: int
 ) -> list[Row]:
-    """The rows of one plan."""
-    walls: dict[int, list[float]] = {each: [] for each in threads}
-    others: dict[int, list[float]] = {each: [] for each in threads}
+    """The rows of one plan, of at least so many runs each with near processors if there are any."""
+    runs = []
     digests = set()
-    for _ in range(rounds):
+    for _ in range(PATIENCE * rounds):
+        alone, alone_beside = 0.0, 0.0
         for each in threads:
-            run = here.run_plan(plan, 1, here.ONCE, each)
-            walls[each].append(run.wall)
-            others[each].append(beside(plan, each))
+            run, processors = on_processors(plan, each)
+            others = beside(plan, each)
+            if each == threads[0]:
+                alone, alone_beside = run.wall, others
+            runs.append(
+                Timed(each, processors, run.wall, alone / run.wall, each * alone_beside / others)
+            )
             digests.add(run.digest)
+        near = sum(each.processors == "near" for each in runs)
+        if near >= rounds * (len(threads) - 1):
+            break
     if len(digests) > 1:
         raise RuntimeError(f"{name}: the result depends on the number of threads")
+    groups = [(each, at) for each in threads for at in ("", "near", "far")]
+    found = [[run for run in runs if (run.threads, run.processors) == group] for group in groups]
     return [
-        Row(name, each, of, ratio(walls[threads[0]], of), each * ratio(others[1], others[each]))
-        for each, of in walls.items()
+        Row(
+            name,
+            threads_of_group,
+            processors,
+            [each.wall for each in group],
+            median(each.speedup for each in group),
+            median(each.beside for each in group),
+        )
+        for (threads_of_group, processors), group in zip(groups, found, strict=True)
+        if group
     ]
 
 
-def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    """The median of ratios."""
-    return median(a / b for a, b in zip(ours, theirs, strict=True))
+@dataclass(frozen=True)
+class Timed:
+    """A run, beside one on one thread of the same round."""
+
+    threads: int
+    processors: str
+    """Near or far; "both" if they were exchanged meanwhile, and empty for one thread."""
+    wall: float
+    speedup: float
+    beside: float
+
+
+def on_processors(plan: Mapping[str, object], threads: int) -> tuple[here.Run, str]:
+    """A run, and whether its processors were near or far."""
+    if threads == 1:
+        return here.run_plan(plan, 1, here.ONCE), ""
+    before = here.distance() < NEAR
+    run = here.run_plan(plan, 1, here.ONCE, threads)
+    after = here.distance() < NEAR
+    return run, "both" if before != after else "near" if after else "far"
 
 
 def meeting(rounds: int) -> float:
-    """The time that two threads need to meet, ns: the median of runs with nothing else to do."""
+    """The time that two threads need to meet, ns: the median of runs with nothing else to do; of
+    those with near processors if there are any."""
     plan = compile(from_toml(LITTLE_TO_DO))
     alone = [here.rehearse(plan, 1, 2) for _ in range(rounds)]
-    together = [here.run_plan(plan, 1, here.ONCE, 2).wall for _ in range(rounds)]
+    together = [on_processors(plan, 2) for _ in range(PATIENCE * rounds)]
+    near = [run.wall for run, processors in together if processors == "near"]
+    walls = near or [run.wall for run, _ in together]
     spent = median(max(run.work) for run in alone)
-    return max(0.0, median(together) - spent) / alone[0].meetings * 1e9
+    return max(0.0, median(walls) - spent) / alone[0].meetings * 1e9
 
 
 def forecast(
@@ -311,8 +369,10 @@ def main() -> None:
     needed = meeting(arguments.rounds)
     print(f"two threads meet in {needed:.0f} ns", flush=True)
     for name, plan in plans.items():
-        rows += measure(name, plan, arguments.threads, arguments.rounds)
-        print(*rows[-1].cells(), sep="; ", flush=True)
+        found = measure(name, plan, arguments.threads, arguments.rounds)
+        for row in found:
+            print(*row.cells(), sep="; ", flush=True)
+        rows += found
         for parts in PARTS:
             forecasts.append(forecast(name, plan, parts, arguments.rounds, needed))
             print(name, forecasts[-1].cell(), sep="; ", flush=True)
