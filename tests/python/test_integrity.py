@@ -133,6 +133,13 @@ class TestCommand:
         answers = json.loads(marqueue("check", copy, "--json").stdout)
         assert answers[str(copy)]["findings"]
 
+    def test_for_a_scenario_another_command_is_named(self, marqueue, tmp_path: Path):
+        scenario = tmp_path / "mine.toml"
+        scenario.write_text('name = "Mine"', encoding="utf-8")
+        done = marqueue("check", scenario)
+        assert done.returncode == 2
+        assert f"marqueue run --estimate {scenario}" in done.stdout
+
     def test_compare_names_the_file(self, marqueue, saved: Path, copy: Path):
         flip(copy / "windows.parquet", 5000, 0)
         done = marqueue("compare", saved, copy)

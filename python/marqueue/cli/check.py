@@ -32,6 +32,8 @@ def check(
             findings = [str(finding) for finding in check_directory(directory)]
         except ResultError as error:
             findings = [str(error)]
+            if directory.suffix == ".toml":
+                findings.append(f"A scenario is checked by: marqueue run --estimate {directory}")
             what = "not checked"
         else:
             size = sum(each.stat().st_size for each in directory.rglob("*") if each.is_file())

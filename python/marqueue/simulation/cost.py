@@ -139,7 +139,7 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     number = round(experiment.seconds / duration)
     threads = min(threads_at_most, number)
     cpu = part.cpu + rest.cpu
-    memory_cpu = max(0.0, first.cpu - start.cpu)
+    from_system = max(0.0, first.cpu - start.cpu)
     memory += added_bytes(replication.plan, threads, experiment.scenario.replications)
     growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
     memory += COPIES * number * growth
@@ -147,8 +147,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         number,
         number * (part.events + rest.events),
         number * (sum(part.arrivals) + rest.packets),
-        memory_cpu + number * cpu,
-        memory_cpu + -(-number // threads) * cpu,
+        from_system + number * cpu,
+        from_system + -(-number // threads) * cpu,
         threads,
         memory,
         free,
