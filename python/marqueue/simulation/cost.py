@@ -2,10 +2,11 @@
 
 The first part of one replication runs with a limit of events, which is doubled until the part has
 cost half a second of CPU time, or a twentieth of what the whole is predicted to cost; or four times
-as much, while the second half of the part is unlike its second quarter. What comes later is
-extrapolated from the last half of that part, so that the start counts once. Packets that a queue
-has taken in and not let out by then do not go on coming: a link carries no more than it can. A link
-that was busy and whose rate changes later carries packets in proportion to its rate.
+as much, while flows go on starting or the second half of the part is unlike its second quarter.
+What comes later is extrapolated from the last half of that part, so that the start counts once.
+Packets that a queue has taken in and not let out by then do not go on coming: a link carries no
+more than it can. A link that was busy and whose rate changes later carries packets in proportion to
+its rate.
 """
 
 from __future__ import annotations
@@ -25,14 +26,17 @@ from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, resident_bytes
 from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
 
-#: Events of the first measurement, or one a flow if that is more; each further one has FACTOR times
-#: as many.
+#: Events of the first measurement, or one a flow, or what takes about as long as the time before the
+#: first event, whichever is most; each further one has FACTOR times as many.
 FIRST, FACTOR = 20_000, 2
+#: Events a second of a slow run, in a large network.
+SLOW = 2e6
 #: The part that is measured costs this share of the whole, and at least and at most this CPU time;
 #: it is not less than twice what comes before the first event, which is not known better than that.
 SHARE, LEAST, MOST = 0.05, 0.5, 20.0
-#: The part grows up to so many times this cost, while events a second or the CPU time of an event
-#: still change by more than CHANGE from its second quarter to its second half.
+#: The part grows up to so many times this cost, while flows go on starting, or events a second or
+#: the CPU time of an event still change by more than CHANGE from its second quarter to its second
+#: half.
 PATIENCE, CHANGE = 4.0, 0.1
 #: A link that is used more than this is taken to carry packets in proportion to its rate.
 BUSY = 0.5
@@ -127,11 +131,12 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
     # The first run takes memory from the system, which those after it find.
     first, start = _run(replication, 1), _run(replication, 1)
+    first_events = max(FIRST, start.flows, round(start.cpu * SLOW))
     earlier = _Part()
-    for before, part in _parts(replication, max(FIRST, start.flows)):
+    for before, part in _parts(replication, first_events):
         rest = _rest(before, part, start.cpu, plan, duration)
         enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + rest.cpu))
-        if not _is_steady(earlier, before, part):
+        if not _is_steady(earlier, before, part) or _starting(plan, part.seconds, duration):
             enough *= PATIENCE
         if part.cpu - start.cpu >= min(enough, MOST):
             break
@@ -248,8 +253,9 @@ def _change_of_rate(link: Any, since: float, duration: float) -> float:
     return float(carried / (now * (duration - since))) if now else 1.0
 
 
-def _changes(plan: Any, since: float, duration: float) -> Iterator[str]:
-    """Traffic that starts or stops after a time, in words."""
+def _starting(plan: Any, since: float, duration: float) -> dict[str, float]:
+    """The groups of which some flows have started by a time and others have not, with the time when
+    all have, s."""
     starting: dict[str, float] = {}
     for group in plan["traffic"]:
         [kind] = group["kind"].values()
@@ -257,10 +263,17 @@ def _changes(plan: Any, since: float, duration: float) -> Iterator[str]:
         last = min(began + (kind.get("jitter") or 0) / NS, duration)
         if began <= since < last:
             starting[group["name"]] = last
+    return starting
+
+
+def _changes(plan: Any, since: float, duration: float) -> Iterator[str]:
+    """Traffic that starts or stops after a time, in words."""
+    for group in plan["traffic"]:
+        [kind] = group["kind"].values()
         for key, what in (("start", "starts"), ("stop", "stops")):
             at = (kind.get(key) or 0) / NS
             if since < at < duration:
                 yield f"{group['name']} {what} at {at:g} s"
-    if starting:
+    if starting := _starting(plan, since, duration):
         names = f"{len(starting)} groups" if len(starting) > 1 else next(iter(starting))
         yield f"flows of {names} go on starting until {max(starting.values()):g} s"
