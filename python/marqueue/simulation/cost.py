@@ -26,8 +26,8 @@ from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, resident_bytes
 from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
 
-#: Events of the first measurement, or one a flow, or what takes about as long as the time before the
-#: first event, whichever is most; each further one has FACTOR times as many.
+#: Events of the first measurement, or one a flow, or what takes about as long as the set-up of the
+#: run, whichever is most; each further one has FACTOR times as many.
 FIRST, FACTOR = 20_000, 2
 #: Events a second of a slow run, in a large network.
 SLOW = 2e6
