@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 ONCE = TARGET / "release" / "once"
 REHEARSE = TARGET / "release" / "rehearse"
-DISTANCE = TARGET / "release" / "distance"
+PROCESSOR_DISTANCE = TARGET / "release" / "processor-distance"
 FLOOR = TARGET / "release" / "examples" / "floor"
 FAST = ROOT / "target" / "fast" / "release" / "once"
 """``once`` built by a profile, as `make fast` builds the extension."""
@@ -111,9 +111,11 @@ def rehearse(
     return Rehearsal(**json.loads(told.stdout))
 
 
-def distance() -> float:
+def processor_distance() -> float:
     """The ns in which a cache line goes there and back between two threads."""
-    return float(subprocess.run([str(DISTANCE)], check=True, stdout=subprocess.PIPE).stdout)
+    return float(
+        subprocess.run([str(PROCESSOR_DISTANCE)], check=True, stdout=subprocess.PIPE).stdout
+    )
 
 
 def floor(flows: int, classes: int, packets: int) -> Floor:

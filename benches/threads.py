@@ -8,9 +8,9 @@ compared figure is the wall time of the run; the result must be the same.
 Three figures tell what the machine has to do with it. Before and after each run on several threads
 two threads exchange a cache line: a virtual machine's processors may share a cache or not, and the
 host may exchange them at any time. Rows are for near and for far ones; a run during which they were
-both is in none. As many runs of one thread are started beside
-each other, which share nothing: processors that are threads of one core, or that a host shares
-out, slow each other down. And the parts of a run take turns on one thread
+both is in none. As many runs of one thread are started beside each other, which share nothing:
+processors that are threads of one core, or that a host shares out, slow each other down. And the
+parts of a run take turns on one thread
 (``marqueue_sim::rehearse``), for up to 16 parts. From what each part took at each meeting, and the
 time that two threads need to meet, which is measured first, follows what the run would take on
 processors that do not slow each other down.
@@ -127,8 +127,9 @@ HEAD = (
     "as many runs",
 )
 NEAR = 200.0
-"""A cache line goes there and back between near processors in less, ns: 60 to 120 where they shared
-a cache, and 370 to 430 where they did not."""
+"""A cache line goes there and back between near processors in less, ns. It took some 50 where they
+seemed to share a cache; by another program, which writes with more order, 60 to 120, and 370 to 430
+where they did not."""
 PATIENCE = 3
 """Rounds at most, over those that are wanted with near processors."""
 PARTS = (2, 4, 8, 16)
@@ -288,9 +289,9 @@ def on_processors(plan: Mapping[str, object], threads: int) -> tuple[here.Run, s
     """A run, and whether its processors were near or far."""
     if threads == 1:
         return here.run_plan(plan, 1, here.ONCE), ""
-    before = here.distance() < NEAR
+    before = here.processor_distance() < NEAR
     run = here.run_plan(plan, 1, here.ONCE, threads)
-    after = here.distance() < NEAR
+    after = here.processor_distance() < NEAR
     return run, "both" if before != after else "near" if after else "far"
 
 

@@ -112,7 +112,8 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
     """Predicts the cost of a run of a scenario.
 
     ``jobs`` is the number of threads, by default one per processor. Takes about as long as a
-    tenth of a replication, at most two fifths, at least half a second and at most a minute.
+    tenth of a replication, at least half a second and mostly at most a minute; but two minutes for
+    a network of 100,000 links, whose plan is read again for each part.
     Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
     replication does not fit into the memory, so that its first part would not either; and
     ScenarioError.

@@ -1,4 +1,4 @@
-//! How far two processors are from each other: `distance` prints the ns in which a cache line goes there and back between
+//! How far two processors are from each other: `processor-distance` prints the ns in which a cache line goes there and back between
 //! two threads.
 //!
 //! Processors of a virtual machine may share a cache or not, and the host may exchange them at any time.
