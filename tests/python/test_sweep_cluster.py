@@ -82,6 +82,16 @@ def test_points_with_programs_run_in_processes(tmp_path: Path) -> None:
     assert not (tmp_path / "processes.checkpoints").exists()
 
 
+def test_points_run_on_when_the_fork_server_dies(tmp_path: Path) -> None:
+    scenario, marker = mortal(tmp_path, once=True, and_parent=True)
+    sizes = ",".join(f"{10 + n} packets" for n in range(3))
+    axes = [OVER, f"topology.bottleneck.buffer={sizes}"]
+    sweep(scenario, axes, tmp_path / "processes", jobs=2)
+    assert marker.exists(), "a process died, and the server that had forked it"
+    sweep(scenario, axes, tmp_path / "threads", jobs=1)
+    assert files(tmp_path / "processes") == files(tmp_path / "threads")
+
+
 def test_processes_that_die_each_time_are_told(tmp_path: Path) -> None:
     scenario, marker = mortal(tmp_path, once=False)
     out = tmp_path / "out"

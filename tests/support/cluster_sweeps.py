@@ -30,11 +30,13 @@ OVER = "topology.bottleneck.aqm.deadly=false,true"
 SHORT = ("replications=2", "duration=1.5 s", "warmup=500 ms")
 
 
-def mortal(folder: Path, *, once: bool) -> tuple[Scenario, Path]:
-    """A scenario for :data:`OVER`, one point of which kills its process: once, or until the file is
-    there that is returned."""
+def mortal(folder: Path, *, once: bool, and_parent: bool = False) -> tuple[Scenario, Path]:
+    """A scenario for :data:`OVER`, one point of which kills its process, and the parent of that if
+    asked: once, or until the file is there that is returned."""
     marker = folder / "survive"
     first = f"open({str(marker)!r}, 'w').close()" if once else "pass"
+    if and_parent:
+        first += "; os.kill(os.getppid(), signal.SIGKILL)"
     (folder / "mine.py").write_text(MORTAL.format(marker=str(marker), first=first))
     (folder / "small.toml").write_text(SMALL)
     aqm = "topology.bottleneck.aqm=python:mine.py:Mortal"

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 import marqueue._core as _core
@@ -359,9 +359,12 @@ def _point(link: Path, path: Path) -> None:
 
 def _flush(directory: Path) -> None:
     """Flushes all files of a directory to the disk, before it gets the name of an output."""
-    paths = [
-        Path(folder, name) for folder, _, files in os.walk(directory) for name in [*files, "."]
-    ]
+    every = (
+        os.path.join(folder, name)
+        for folder, _, files in os.walk(directory)
+        for name in [*files, "."]
+    )
+    paths = list(islice(every, _MOST_FLUSHED_SINGLY + 1))
     if len(paths) > _MOST_FLUSHED_SINGLY:
         _core.flush_file_system(directory)
     else:
@@ -369,7 +372,7 @@ def _flush(directory: Path) -> None:
             _flush_one(path)
 
 
-def _flush_one(path: Path) -> None:
+def _flush_one(path: str | Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -166,7 +166,7 @@ class Checkpoints:
     @property
     def identity(self) -> dict[str, Any]:
         """The identity of the program and of the run; most runs end before it is needed."""
-        return {**_engine(), **json.loads(json.dumps(self.run))}
+        return {**program_identity(), **json.loads(json.dumps(self.run))}
 
     @property
     def remark(self) -> str:
@@ -370,7 +370,7 @@ def _remove_listed(point: Path) -> None:
 
 
 @cache
-def _engine() -> dict[str, Any]:
+def program_identity() -> dict[str, Any]:
     """The identity of the program: version, commit and the digest of engine and package, because
     two builds of one commit may differ."""
     digest = hashlib.sha256()
@@ -403,7 +403,7 @@ def _header(replication: Replication, digest: str) -> bytes:
     header = {
         "plan": replication.plan_digest,
         "seed": replication.seed,
-        **_engine(),
+        **program_identity(),
         "sha256": digest,
     }
     return json.dumps(header).encode() + b"\n"

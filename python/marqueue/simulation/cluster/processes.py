@@ -6,19 +6,14 @@ reads and flushes results.
 Threads share one interpreter, which prepares, summarizes and writes one point at a time. With a
 short point that takes longer than the engine, so more threads gain little.
 
-Each process is a new interpreter, which gets neither the main module of the program that started
-it (so a script needs no guard) nor its locks. It ends when that program ends, however that
-happens.
+Each process is forked by :mod:`marqueue.simulation.cluster.fork_server`. It ends when the program
+that began it ends, however that happens.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import socket
-import subprocess
-import sys
 import traceback
 from collections import deque
 from collections.abc import Mapping
@@ -27,15 +22,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from queue import SimpleQueue
 from threading import Thread
+from typing import NoReturn
 
-from marqueue.simulation.cluster.cluster import Died, Ending
+from marqueue.simulation.checkpoints import program_identity
+from marqueue.simulation.cluster.cluster import ATTEMPTS, Died, Ending
+from marqueue.simulation.cluster.fork_server import Fork, ForkServer
 from marqueue.simulation.cluster.point_job import PointJob, Refused, run_point
-
-_CODE = (
-    "import json, sys; descriptor, sys.path[:] = json.loads(sys.argv[1]); "
-    "from marqueue.light_start import start_light; start_light(); "
-    "from marqueue.simulation.cluster.processes import serve; serve(descriptor)"
-)
 
 
 @dataclass(frozen=True)
@@ -49,31 +41,23 @@ class _Bug:
 class _Process:
     """A process, and the points that it has: the first runs, others wait for it."""
 
-    popen: subprocess.Popen[bytes]
+    fork: Fork
     connection: Connection
     jobs: deque[tuple[int, PointJob]] = field(default_factory=deque)
     """By the numbers of their points."""
 
     @classmethod
-    def start(cls) -> _Process:
+    def start(cls, server: ForkServer) -> _Process:
         """A process that waits for a point."""
         ours, theirs = socket.socketpair()
         with theirs:
-            popen = subprocess.Popen(
-                [sys.executable, "-c", _CODE, json.dumps([theirs.fileno(), sys.path])],
-                stdin=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
-            )
-        return cls(popen, Connection(ours.detach()))
+            fork = server.fork(theirs.fileno())
+        return cls(fork, Connection(ours.detach()))
 
     def end(self) -> str:
         """Ends the process. Returns how it ended, in words."""
         self.connection.close()
-        self.popen.kill()
-        code = self.popen.wait()
-        if code < 0:
-            return f"it was ended by {signal.Signals(-code).name}"
-        return f"it ended with exit code {code}"
+        return self.fork.end()
 
 
 @dataclass
@@ -83,21 +67,24 @@ class Processes:
     most: int
     _waiting: deque[tuple[int, PointJob]] = field(default_factory=deque)
     _begun: list[_Process] = field(default_factory=list)
+    _server: ForkServer | None = None
 
     def start(self) -> None:
         """Starts the processes before there are jobs for them, and ends those beyond
         :attr:`most`."""
+        if not self.most:
+            self.cancel()
         while len(self._begun) > self.most:
             self._begun.pop().end()
         while len(self._begun) < self.most:
-            self._begun.append(_Process.start())
+            self._begun.append(self._begin())
 
     def submit(self, jobs: Mapping[int, PointJob]) -> None:
         """Starts jobs as processes become free."""
         self._waiting.extend(jobs.items())
         busy = sum(bool(each.jobs) for each in self._begun)
         while len(self._begun) < min(self.most, busy + len(self._waiting)):
-            self._begun.append(_Process.start())
+            self._begun.append(self._begin_surely())
         for each in self._begun:
             if not each.jobs:
                 self._give(each)
@@ -135,8 +122,31 @@ class Processes:
     def cancel(self) -> None:
         """Ends all processes."""
         self._waiting.clear()
+        if self._server is not None:
+            self._server.hurry()
         while self._begun:
             self._begun.pop().end()
+        if self._server is not None:
+            self._server.end()
+            self._server = None
+
+    def _begin(self) -> _Process:
+        """A process that the server forks when it has imported."""
+        if self._server is not None and not self._server.runs:
+            self._server.end()
+            self._server = None
+        self._server = self._server or ForkServer.start()
+        return _Process.start(self._server)
+
+    def _begin_surely(self) -> _Process:
+        """A process that is there, unless each of several servers has died."""
+        for _ in range(ATTEMPTS - 1):
+            process = self._begin()
+            if process.fork.begins():
+                return process
+            # The server was about to die.
+            process.end()
+        return self._begin()
 
     def _give(self, process: _Process) -> None:
         """Gives a process the next point."""
@@ -147,10 +157,13 @@ class Processes:
                 process.connection.send(process.jobs[-1][1])
 
 
-def serve(descriptor: int) -> None:
+def prepare() -> None:
+    """Does what the first point of each process would do: called before any is forked."""
+    program_identity()
+
+
+def run_points(descriptor: int) -> NoReturn:
     """Runs points for the process at the other end of a socket, until that ends."""
-    # The other process decides what Ctrl-C means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = Connection(descriptor)
     jobs = SimpleQueue[PointJob]()
     Thread(target=_receive, args=[connection, jobs], daemon=True).start()
