@@ -26,8 +26,8 @@ impl Form {
 
     /// A packet of this form.
     #[inline(always)]
-    pub fn packet(self, flow: u32, seq: u32, options: u32) -> Packet {
-        Packet::of_form(u64::from(flow) << 32 | u64::from(seq), self.size_and_head, options, self.stage)
+    pub fn packet(self, flow_and_seq: u64, options: u32) -> Packet {
+        Packet::of_form(flow_and_seq, self.size_and_head, options, self.stage)
     }
 }
 
@@ -81,7 +81,7 @@ impl Forms {
     /// The packet of a place.
     #[inline(always)]
     fn packet(&self, place: Place, options: u32) -> Packet {
-        self.forms[place.form() as usize].packet(place.flow(), place.seq, options)
+        self.forms[place.form() as usize].packet(u64::from(place.flow()) << 32 | u64::from(place.seq), options)
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::mailboxes::Handover;
 use crate::packet_options::PacketOptions;
 use marqueue_core::{Form, Forms, Packet, Time};
-use std::vec::Drain;
+use std::slice::Iter;
 
 /// What stands in a packet's options field.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +20,19 @@ enum Field {
 /// A packet, or that it is among the wide ones.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    flow: u32,
-    seq: u32,
+    /// The flow above the sequence number.
+    flow_and_seq: u64,
     /// When it arrives: so much later than the batch's first packet, ns. Up to 2.1 s, also earlier.
     later: i32,
     /// The number of its form and link.
     form: u16,
     field: Field,
+}
+
+impl Place {
+    fn flow(&self) -> u32 {
+        (self.flow_and_seq >> 32) as u32
+    }
 }
 
 /// A packet's form, and the link by which it comes. Packets of one form come by one link, because the form has the number of
@@ -63,79 +69,121 @@ impl Handover for Batch {
 }
 
 impl Batch {
-    /// Adds a packet that arrives at the far end of `link` at `at`, with the contents of its slot, if it has one.
+    /// Adds a packet without options that arrives at the far end of `link` at `at`.
     #[inline(always)]
-    pub fn push(&mut self, at: Time, link: u32, packet: Packet, contents: Option<&PacketOptions>, sent: &mut Sent) {
+    pub fn push(&mut self, at: Time, link: u32, packet: Packet, sent: &mut Sent) {
         if self.places.is_empty() {
             self.first = at;
         }
         let later = at.0.wrapping_sub(self.first.0).cast_signed();
+        let form = sent.forms.number(Form::of(&packet));
+        match i32::try_from(later) {
+            // The other part knows the form: it has a number.
+            Ok(later) if form < sent.known => {
+                self.places.push(Place { flow_and_seq: packet.flow_and_seq(), later, form, field: Field::Empty });
+            }
+            _ => self.push_rare(at, link, form, packet, sent),
+        }
+    }
+
+    /// Adds a packet whose form is new or has no number, or which comes much later than the first.
+    #[cold]
+    #[inline(never)]
+    fn push_rare(&mut self, at: Time, link: u32, number: u16, packet: Packet, sent: &mut Sent) {
+        self.push_any(at, link, number, packet, Field::Empty, sent);
+    }
+
+    /// Adds a packet with a timestamp.
+    pub fn push_with_timestamp(&mut self, at: Time, link: u32, packet: Packet, sent: &mut Sent) {
+        self.timestamps.push(packet.options());
+        self.push_with_field(at, link, packet, Field::Timestamp, sent);
+    }
+
+    /// Adds a packet with the contents of its slot.
+    pub fn push_with_slot(&mut self, at: Time, link: u32, packet: Packet, contents: PacketOptions, sent: &mut Sent) {
+        self.contents.push(contents);
+        self.push_with_field(at, link, packet, Field::Slot, sent);
+    }
+
+    fn push_with_field(&mut self, at: Time, link: u32, packet: Packet, field: Field, sent: &mut Sent) {
+        if self.places.is_empty() {
+            self.first = at;
+        }
         let number = sent.forms.number(Form::of(&packet));
+        self.push_any(at, link, number, packet, field, sent);
+    }
+
+    #[inline(always)]
+    fn push_any(&mut self, at: Time, link: u32, number: u16, packet: Packet, field: Field, sent: &mut Sent) {
         // Numbers are given in order, so a new one is told whether this packet fits a place or not.
         if number == sent.known && number != Forms::NONE {
             self.new.push((Form::of(&packet), link));
             sent.known += 1;
         }
-        let is_wide = number == Forms::NONE || i32::try_from(later).is_err();
-        let field = match contents {
-            Some(contents) => {
-                self.contents.push(*contents);
-                Field::Slot
-            }
-            None if packet.options() == Packet::NO_OPTIONS => Field::Empty,
-            None => {
-                self.timestamps.push(packet.options());
-                Field::Timestamp
+        let later = i32::try_from(at.0.wrapping_sub(self.first.0).cast_signed());
+        let (form, later) = match later {
+            Ok(later) if number != Forms::NONE => (number, later),
+            _ => {
+                self.wide.push((at, link, packet));
+                (Forms::NONE, 0)
             }
         };
-        if is_wide {
-            self.wide.push((at, link, packet));
-        }
-        let form = if is_wide { Forms::NONE } else { number };
-        self.places.push(Place { flow: packet.flow(), seq: packet.seq(), later: later as i32, form, field });
+        self.places.push(Place { flow_and_seq: packet.flow_and_seq(), later, form, field });
+    }
+
+    /// Number of packets.
+    pub fn len(&self) -> usize {
+        self.places.len()
     }
 
     /// The largest number of a flow.
     pub fn newest_flow(&self) -> Option<u32> {
-        self.places.iter().map(|place| place.flow).max()
+        self.places.iter().map(Place::flow).max()
     }
 
-    /// Takes all packets out. `known` has the forms and links of earlier batches from the same part, and gets those of
-    /// this one.
-    pub fn take<'a>(&'a mut self, known: &'a mut Vec<FormAndLink>) -> Packets<'a> {
+    /// Its packets. `known` has the forms and links of earlier batches from the same part, and gets those of this one.
+    pub fn packets<'a>(&'a mut self, known: &'a mut Vec<FormAndLink>) -> Packets<'a> {
         known.append(&mut self.new);
         Packets {
             known,
             first: self.first,
-            places: self.places.drain(..),
-            timestamps: self.timestamps.drain(..),
-            contents: self.contents.drain(..),
-            wide: self.wide.drain(..),
+            places: self.places.iter(),
+            timestamps: self.timestamps.iter(),
+            contents: self.contents.iter(),
+            wide: self.wide.iter(),
         }
+    }
+
+    /// Removes all packets.
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.timestamps.clear();
+        self.contents.clear();
+        self.wide.clear();
     }
 }
 
-/// The packets of a batch, as they are taken out.
+/// The packets of a batch, in order.
 #[derive(Debug)]
 pub struct Packets<'a> {
     known: &'a [FormAndLink],
     first: Time,
-    places: Drain<'a, Place>,
-    timestamps: Drain<'a, u32>,
-    contents: Drain<'a, PacketOptions>,
-    wide: Drain<'a, (Time, u32, Packet)>,
+    places: Iter<'a, Place>,
+    timestamps: Iter<'a, u32>,
+    contents: Iter<'a, PacketOptions>,
+    wide: Iter<'a, (Time, u32, Packet)>,
 }
 
 impl Packets<'_> {
     /// The contents of the next slot.
     pub fn contents(&mut self) -> Option<PacketOptions> {
-        self.contents.next()
+        self.contents.next().copied()
     }
 
     /// The flow of a packet that comes `ahead` after the next one.
     #[inline(always)]
     pub fn flow(&self, ahead: usize) -> Option<u32> {
-        self.places.as_slice().get(ahead).map(|place| place.flow)
+        self.places.as_slice().get(ahead).map(Place::flow)
     }
 }
 
@@ -145,16 +193,16 @@ impl Iterator for Packets<'_> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        let place = self.places.next()?;
+        let place = *self.places.next()?;
         let has_slot = matches!(place.field, Field::Slot);
-        let options = if let Field::Timestamp = place.field { self.timestamps.next()? } else { Packet::NO_OPTIONS };
+        let options = if let Field::Timestamp = place.field { *self.timestamps.next()? } else { Packet::NO_OPTIONS };
         if place.form == Forms::NONE {
-            let (at, link, packet) = self.wide.next()?;
+            let (at, link, packet) = *self.wide.next()?;
             return Some((at, link, packet, has_slot));
         }
         let (form, link) = self.known[place.form as usize];
         let at = Time(self.first.0.wrapping_add_signed(i64::from(place.later)));
-        Some((at, link, form.packet(place.flow, place.seq, options), has_slot))
+        Some((at, link, form.packet(place.flow_and_seq, options), has_slot))
     }
 }
 
@@ -195,18 +243,22 @@ mod tests {
                 for (draw, at, scale) in draws {
                     let ((packet, contents), at) = (packet(draw), Time(at >> [0, 4, 20][scale]));
                     let link = 10 + packet.stage();
-                    batch.push(at, link, packet, contents.as_ref(), &mut sent);
+                    match contents {
+                        Some(contents) => batch.push_with_slot(at, link, packet, contents, &mut sent),
+                        None if packet.options() == Packet::NO_OPTIONS => batch.push(at, link, packet, &mut sent),
+                        None => batch.push_with_timestamp(at, link, packet, &mut sent),
+                    }
                     expected.push(shown(at, link, packet, contents));
                 }
                 let newest = batch.newest_flow();
-                let (mut packets, mut found, mut flows) = (batch.take(&mut known), Vec::new(), Vec::new());
+                let (mut packets, mut found, mut flows) = (batch.packets(&mut known), Vec::new(), Vec::new());
                 while let Some((at, link, packet, has_slot)) = packets.next() {
                     let contents = if has_slot { packets.contents() } else { None };
                     found.push(shown(at, link, packet, contents));
                     flows.push(packet.flow());
                     prop_assert!(packets.flow(0).is_none_or(|next| newest >= Some(next)));
                 }
-                drop(packets);
+                batch.clear();
                 prop_assert_eq!(found, expected);
                 prop_assert_eq!(newest, flows.into_iter().max());
                 prop_assert!(batch.is_empty());
@@ -219,12 +271,12 @@ mod tests {
         let (mut batch, mut sent, mut known) = (Batch::default(), Sent::default(), Vec::new());
         for round in 0..2 {
             for bytes in 0..3 * u32::from(Forms::NONE) {
-                batch.push(Time::ZERO, 7, Packet::data(round, 0, bytes), None, &mut sent);
+                batch.push(Time::ZERO, 7, Packet::data(round, 0, bytes), &mut sent);
             }
-            let packets = batch.take(&mut known);
-            for (bytes, (_, link, packet, _)) in packets.enumerate() {
+            for (bytes, (_, link, packet, _)) in batch.packets(&mut known).enumerate() {
                 assert_eq!((link, packet.flow(), packet.bytes()), (7, round, bytes as u32));
             }
+            batch.clear();
         }
     }
 

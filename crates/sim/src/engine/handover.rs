@@ -23,9 +23,9 @@ pub struct Part {
     /// Forms and links of packets from other parts, by part.
     known: Vec<Vec<FormAndLink>>,
     /// Packets handed over so far.
-    handed_over: u64,
+    handed_over: usize,
     /// Packets accepted so far.
-    accepted: u64,
+    accepted: usize,
 }
 
 /// Packets from the one that is accepted to the one whose flow is prefetched.
@@ -47,9 +47,9 @@ impl Part {
     }
 }
 
-/// Has this packet a slot of options? Other packets have a timestamp in its place.
+/// Has this packet with options a slot of them? Other packets have a timestamp in its place.
 fn has_slot(packet: &Packet) -> bool {
-    (packet.has(Flags::ACK) || packet.has(Flags::SIGNALS)) && packet.options() != Packet::NO_OPTIONS
+    packet.has(Flags::ACK) || packet.has(Flags::SIGNALS)
 }
 
 impl Engine {
@@ -77,21 +77,42 @@ impl Engine {
     }
 
     /// A packet will arrive at the far end of link `l` at `at`, in another part of the network.
-    #[inline(never)]
+    #[inline(always)]
     pub(super) fn hand_over(&mut self, to: u32, l: u32, packet: Packet, at: Time) {
-        let Some(part) = &mut self.part else { unreachable!("a part of a network") };
-        let mut contents = None;
-        if has_slot(&packet) {
-            contents = Some(&self.option_slots[packet.options() as usize]);
-            self.free_option_slots.push(packet.options());
-        }
-        part.out[to as usize].push(at, l, packet, contents, &mut part.sent[to as usize]);
-        part.handed_over += 1;
+        let (a, b, c) = packet.words();
+        self.hand_over_words(to, l, a, b, c, at);
     }
 
-    /// What is to be handed over to each part.
+    /// The same with the words of the packet, which stay in registers.
+    #[cold]
+    #[inline(never)]
+    fn hand_over_words(&mut self, to: u32, l: u32, a: u64, b: u64, c: u64, at: Time) {
+        let packet = Packet::of_words((a, b, c));
+        if packet.options() != Packet::NO_OPTIONS {
+            return self.hand_over_with_options(to, l, a, b, c, at);
+        }
+        let Some(part) = &mut self.part else { unreachable!("a part of a network") };
+        part.out[to as usize].push(at, l, packet, &mut part.sent[to as usize]);
+    }
+
+    #[inline(never)]
+    fn hand_over_with_options(&mut self, to: u32, l: u32, a: u64, b: u64, c: u64, at: Time) {
+        let packet = Packet::of_words((a, b, c));
+        let Some(part) = &mut self.part else { unreachable!("a part of a network") };
+        let (batch, sent) = (&mut part.out[to as usize], &mut part.sent[to as usize]);
+        if has_slot(&packet) {
+            batch.push_with_slot(at, l, packet, self.option_slots[packet.options() as usize], sent);
+            self.free_option_slots.push(packet.options());
+        } else {
+            batch.push_with_timestamp(at, l, packet, sent);
+        }
+    }
+
+    /// What is handed over to each part, by who asks for it.
     pub fn out(&mut self) -> &mut [Batch] {
-        self.part.as_mut().map_or(&mut [], |part| &mut part.out)
+        let Some(part) = &mut self.part else { return &mut [] };
+        part.handed_over += part.out.iter().map(Batch::len).sum::<usize>();
+        &mut part.out
     }
 
     /// Accepts packets from part `from`, and empties the batch. None of them arrives before the time to which this part has
@@ -102,7 +123,7 @@ impl Engine {
         if let Some(newest) = batch.newest_flow() {
             self.create_arrivals_up_to(newest);
         }
-        let (mut packets, mut accepted) = (batch.take(&mut known), 0);
+        let mut packets = batch.packets(&mut known);
         while let Some((at, l, mut packet, has_slot)) = packets.next() {
             if let Some(soon) = packets.flow(AHEAD) {
                 self.flows[soon as usize].fetch_receiver();
@@ -113,13 +134,12 @@ impl Engine {
                 packet = packet.with_options(self.store_options(contents));
             }
             self.accept_packet(at, l, packet);
-            accepted += 1;
         }
-        drop(packets);
         if let Some(part) = &mut self.part {
-            part.accepted += accepted;
+            part.accepted += batch.len();
             part.known[from] = known;
         }
+        batch.clear();
     }
 
     /// Accepts a packet that arrives at the far end of link `l` at `at`.
@@ -155,6 +175,9 @@ impl Engine {
 
     /// Packets that are on links of other parts: those handed over, less those accepted.
     pub(super) fn packets_elsewhere(&self) -> i64 {
-        self.part.as_ref().map_or(0, |part| part.handed_over as i64 - part.accepted as i64)
+        self.part.as_ref().map_or(0, |part| {
+            let waiting = part.out.iter().map(Batch::len).sum::<usize>();
+            (part.handed_over + waiting) as i64 - part.accepted as i64
+        })
     }
 }

@@ -19,7 +19,9 @@ pub fn loads(plan: &Plan) -> Vec<f64> {
         match traffic.kind {
             // Flows with equal windows: the shorter the round trip, the more packets.
             TrafficKind::Tcp { route, count, .. } => {
-                loads[route] += f64::from(count) * WINDOW / round_trip(plan, &plan.routes[route]).secs();
+                let route_plan = &plan.routes[route];
+                let rate = WINDOW / round_trip(plan, route_plan).secs() / queues(plan, route_plan).sqrt();
+                loads[route] += f64::from(count) * rate;
             }
             TrafficKind::Cbr { route, count, rate, packet, .. } => {
                 loads[route] += f64::from(count) * packets_a_second(rate, packet);
@@ -42,6 +44,11 @@ pub fn loads(plan: &Plan) -> Vec<f64> {
         }
     }
     loads
+}
+
+/// Number of queues for its data, at least one.
+fn queues(plan: &Plan, route: &RoutePlan) -> f64 {
+    (route.forward.iter().filter(|&&l| plan.links[l].has_queue()).count() as f64).max(1.0)
 }
 
 /// The round-trip time without much queueing.
