@@ -19,7 +19,8 @@ from marqueue.plots.timeseries import Curve, timeseries
 from marqueue.results.flows import Flows
 from marqueue.results.quantities import SERIES_LABELS, series_label, shown_unit
 from marqueue.results.rows import rows_where
-from marqueue.statistics.estimates import Estimate, Floats, merge_times
+from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.statistics.histograms import merge_times
 
 if TYPE_CHECKING:
     from marqueue.results import Result

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from marqueue.results.data import ResultData
-from marqueue.statistics.estimates import Floats, merge_times
+from marqueue.statistics.estimates import Floats
+from marqueue.statistics.histograms import merge_times
 
 
 def delay_distribution(result: ResultData, link: str) -> tuple[Floats, Floats]:

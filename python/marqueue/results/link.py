@@ -17,7 +17,8 @@ from marqueue.results.tables import (
     WORK,
 )
 from marqueue.results.window import LINK_FIGURES, Window, merge, share_figures
-from marqueue.statistics.estimates import Delays, Estimate, Floats
+from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.statistics.histograms import Delays
 from marqueue.statistics.output_analysis import BatchMeans
 
 FIGURES = {f.name: f for f in LINK_FIGURES}
@@ -184,17 +185,6 @@ class Link:
         counts: Sequence[dict[str, int]] = [getattr(w, of) for w in self.windows(window)]
         names = _by_reason(dict.fromkeys(self._data["windows"].column_names), f"{of}_")
         return {name: Estimate.of([c[name] for c in counts], confidence) for name in names}
-
-
-def with_figures(windows: pa.Table, links: Mapping[str, Link]) -> pa.Table:
-    """The table of windows with an additional column for each figure, in base units."""
-    keys = zip(*(windows[c].to_pylist() for c in ("replication", "link", "window")), strict=True)
-    rows = [links[name].by_replication[r][w] for r, name, w in keys]
-    for figure in LINK_FIGURES:
-        field = pa.field(figure.name, pa.float64(), metadata={"unit": figure.base_unit})
-        values = pa.array([figure.value(row) for row in rows], pa.float64(), from_pandas=True)
-        windows = windows.append_column(field, values)
-    return windows
 
 
 def _split(table: pa.Table, columns: tuple[str, str]) -> dict[tuple[int, int], tuple[Any, Any]]:

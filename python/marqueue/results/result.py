@@ -32,13 +32,13 @@ from marqueue.results.integrity import (
     write_json,
 )
 from marqueue.results.labelled import labelled
-from marqueue.results.link import with_figures
 from marqueue.results.many_flows import MANY, ManyFlows
 from marqueue.results.modelled import TABLE, modelled_table
 from marqueue.results.output_directory import claim
 from marqueue.results.provenance import Circumstances, Provenance
 from marqueue.results.subject import values_table
 from marqueue.results.timeline import Span
+from marqueue.results.window_columns import with_figures
 from marqueue.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Result(ResultData):
         present = {name: table for name, table in made.items() if table is not None}
         result = cls(plain, plan, provenance, present, ManyFlows(flows) if many else None)
         result.checked_scenario = scenario
-        result.tables["windows"] = with_figures(result.tables["windows"], result._links)
+        result.tables["windows"] = with_figures(result.tables, raws)
         return result
 
     def __eq__(self, other: object) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from marqueue.results.columns import Columns, Plan, Raw
+from marqueue.results.columns import Array, Columns, Plan, Raw
 from marqueue.results.pipe import PIPE_SUMS
 
 SERIES = {
@@ -90,7 +90,9 @@ def _reasons(rows: Iterable[tuple[int, str, int, Raw]], of: str) -> list[str]:
 def _window_keys(out: Columns, rows: Sequence[tuple[int, str, int, Raw]], n: Sequence[int]) -> None:
     """Adds the columns that identify a window; ``n[i]`` rows for window ``i``."""
     out.add("replication", pa.uint32(), "", [np.repeat([r for r, *_ in rows], n)])
-    out.add_text("link", ((name, k) for (_, name, _, _), k in zip(rows, n, strict=True)))
+    number_of = {name: i for i, name in enumerate(dict.fromkeys(name for _, name, *_ in rows))}
+    index = np.array([number_of[name] for _, name, *_ in rows], dtype=np.int64)
+    out.add_names("link", list(number_of), np.repeat(index, n))
     out.add("window", pa.uint32(), "", [np.repeat([w for _, _, w, _ in rows], n)])
 
 
@@ -199,6 +201,15 @@ def delay_histogram_table(plan: Plan, raws: Sequence[Raw]) -> pa.Table:
     out.add("upper", pa.float64(), "s", (window["delay_bins"][0] for *_, window in rows))
     out.add("packets", pa.uint64(), "packets", (window["delay_bins"][1] for *_, window in rows))
     return out.table()
+
+
+def bin_edges(raws: Sequence[Raw], of: str) -> Array:
+    """Where the bins of each window begin and end in a table of histograms, which has the order of
+    the table of windows. ``of``: ``queue_times`` or ``delay_bins``."""
+    lengths = [
+        len(window[of][0]) for raw in raws for link in raw["links"] for window in link["windows"]
+    ]
+    return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
 def write(tables: Mapping[str, pa.Table], directory: Path) -> None:

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from typing import Generic, TypeVar
+from functools import cached_property, reduce
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from marqueue.statistics.estimates import (
-    Delays,
-    Estimate,
-    Floats,
-    merge_times,
-    ratio_terms,
-    time_mean,
-    time_quantile,
-    time_std,
-)
+from marqueue.statistics.estimates import Estimate, Floats, ratio_terms
+from marqueue.statistics.histograms import Delays, LevelTimes, merge_times, ratio
 
 T = TypeVar("T")
 
@@ -60,6 +52,24 @@ class Window:
     def marked(self) -> int:
         """Packets marked, for any reason."""
         return sum(self.marks.values())
+
+    @cached_property
+    def _levels(self) -> LevelTimes:
+        return LevelTimes.of(self.queue)
+
+    @property
+    def queue_mean(self) -> float:
+        """Mean length of the queue over time, packets."""
+        return float(self._levels.means[0])
+
+    @property
+    def queue_std(self) -> float:
+        """Standard deviation of the length of the queue over time, packets."""
+        return float(self._levels.stds[0])
+
+    def queue_quantile(self, share: float) -> float:
+        """The length of the queue that was not exceeded for this share of the time, packets."""
+        return float(self._levels.quantiles(share)[0])
 
     def __add__(self, other: Window) -> Window:
         return Window(
@@ -135,6 +145,14 @@ class Figure(Generic[T]):
         total = self.per(window)
         return float(self.amount(window)) / total if total > 0 else float("nan")
 
+    def values(self, columns: Any) -> Floats:
+        """The figure of many windows in the base unit. ``columns`` has the attributes of a window
+        as arrays."""
+        amounts = np.array(self.amount(columns), dtype=float)
+        if self.per is None:
+            return amounts
+        return ratio(amounts, np.array(self.per(columns), dtype=float))
+
     def terms(self, replications: Sequence[T]) -> Floats:
         """One value per replication; their mean and interval are those of :meth:`estimate`."""
         amounts = [float(self.amount(w)) for w in replications]
@@ -154,7 +172,7 @@ SHARES = (("p5", 0.05), ("p50", 0.5), ("p95", 0.95), ("p99", 0.99))
 
 
 def _queue_quantile(share: float) -> Callable[[Window], float]:
-    return lambda w: time_quantile(w.queue, share)
+    return lambda w: w.queue_quantile(share)
 
 
 def _delay_quantile(share: float) -> Callable[[Window], float]:
@@ -168,8 +186,8 @@ LINK_FIGURES: tuple[Figure[Window], ...] = (
     Figure("mark_ratio", "Mark ratio", "", lambda w: w.marked, lambda w: w.departures),
     Figure("drops", "Packets dropped", "", lambda w: w.dropped),
     Figure("marks", "Packets marked", "", lambda w: w.marked),
-    Figure("queue_mean", "Queue, mean", "packets", lambda w: time_mean(w.queue)),
-    Figure("queue_std", "Queue, standard deviation", "packets", lambda w: time_std(w.queue)),
+    Figure("queue_mean", "Queue, mean", "packets", lambda w: w.queue_mean),
+    Figure("queue_std", "Queue, standard deviation", "packets", lambda w: w.queue_std),
     *(
         Figure(f"queue_{p}", f"Queue, {p}", "packets", _queue_quantile(share))
         for p, share in SHARES

@@ -8,7 +8,7 @@ R. Jain, D. Chiu, W. Hawe, DEC-TR-301, 1984 (fairness index).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -27,9 +27,6 @@ Counts = np.ndarray[Any, np.dtype[np.int64]]
 
 #: Degrees of freedom above which Student's quantile is an expansion around the normal one.
 MANY = 1000
-#: Width of a delay bin relative to its upper edge: the recorder keeps two significant digits,
-#: in 128 bins for each doubling.
-BIN_WIDTH = 1 / 128
 
 
 @lru_cache
@@ -206,92 +203,6 @@ def ratio_terms(numerators: Iterable[float], denominators: Iterable[float]) -> F
         r = y[there].sum() / x[there].sum()
         terms[there] = r + (y[there] - r * x[there]) / x[there].mean()
     return terms
-
-
-def merge_times(parts: Sequence[Floats]) -> Floats:
-    """Adds histograms of time: ``out[q]`` is the number of seconds with ``q`` packets queued."""
-    out = np.zeros(max((len(p) for p in parts), default=0))
-    for p in parts:
-        out[: len(p)] += p
-    return out
-
-
-def time_mean(times: Floats) -> float:
-    """Time average of the level; NaN if no time has passed."""
-    total = float(times.sum())
-    return float(np.arange(len(times)) @ times) / total if total > 0 else math.nan
-
-
-def time_std(times: Floats) -> float:
-    """Standard deviation of the level over time."""
-    total = float(times.sum())
-    if total <= 0:
-        return math.nan
-    deviation = np.arange(len(times)) - time_mean(times)
-    return math.sqrt(float(deviation**2 @ times) / total)
-
-
-def time_quantile(times: Floats, share: float) -> float:
-    """The smallest level that is not exceeded for at least this share of the time."""
-    total = times.cumsum()
-    if len(total) == 0 or total[-1] <= 0:
-        return math.nan
-    return float(np.searchsorted(total, share * total[-1] * (1 - 1e-12)))
-
-
-@dataclass(frozen=True)
-class Delays:
-    """Sums and a histogram of delays, in seconds; adding two merges them."""
-
-    count: int
-    total: float
-    total_sq: float
-    upper: Floats
-    counts: Counts
-
-    def __add__(self, other: Delays) -> Delays:
-        upper, where = np.unique(np.concatenate([self.upper, other.upper]), return_inverse=True)
-        counts = np.zeros(len(upper), dtype=np.int64)
-        np.add.at(counts, where, np.concatenate([self.counts, other.counts]))
-        return Delays(
-            self.count + other.count,
-            self.total + other.total,
-            self.total_sq + other.total_sq,
-            upper,
-            counts,
-        )
-
-    @property
-    def mean(self) -> float:
-        """Mean delay, s."""
-        return self.total / self.count if self.count else math.nan
-
-    @property
-    def std(self) -> float:
-        """Standard deviation over packets, s."""
-        if not self.count:
-            return math.nan
-        return math.sqrt(max(0.0, self.total_sq / self.count - self.mean**2))
-
-    def quantile(self, share: float) -> float:
-        """The delay that this share of the packets did not exceed, s.
-
-        Linear within a bin. Only bins that hold packets are recorded, by their upper edge. A bin
-        begins :data:`BIN_WIDTH` (relative) below its upper edge, or where the previous one ends.
-        """
-        total = self.counts.cumsum()
-        if len(total) == 0 or total[-1] == 0:
-            return math.nan
-        rank = share * float(total[-1])
-        i = int(np.searchsorted(total, rank))
-        i = min(i, len(total) - 1)
-        before = float(total[i - 1]) if i else 0.0
-        lower = self.upper[i] * (1 - BIN_WIDTH)
-        if i:
-            lower = max(lower, self.upper[i - 1])
-        if self.counts[i] == 0:
-            return float(lower)
-        return float(lower + (self.upper[i] - lower) * (rank - before) / self.counts[i])
 
 
 def jain(x: ArrayLike) -> float:

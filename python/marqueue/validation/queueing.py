@@ -15,7 +15,7 @@ from typing import Any
 from marqueue.results import Link
 from marqueue.results.window import Window
 from marqueue.scenario import from_dict
-from marqueue.statistics.estimates import Estimate, time_mean
+from marqueue.statistics.estimates import Estimate
 from marqueue.validation.check import EXACT, Check
 from marqueue.validation.rung import Effort, Rung, Task, TaskRunner
 
@@ -141,7 +141,7 @@ def checks(
 def _little(window: Window) -> float:
     """L / (lambda W) with the departure rate as lambda: 1 except for packets that wait at the
     edges."""
-    return time_mean(window.queue) * window.seconds / (window.departures * window.delays.mean)
+    return window.queue_mean * window.seconds / (window.departures * window.delays.mean)
 
 
 def tasks(effort: Effort) -> list[Task]:
