@@ -145,7 +145,8 @@ def find(name: str, sha256: str) -> Program | None:
 def sources(scenario: object) -> dict[str, str]:
     """The sources of the programs that a scenario names, by file, as far as this process has read
     them. ``scenario`` is as in a file, with digests."""
-    found = {each: _SOURCES.get(each) for each in named(scenario)}
+    # Most processes have read none, and a scenario may be large.
+    found = {each: _SOURCES.get(each) for each in named(scenario)} if _SOURCES else {}
     return {file: source.text for (file, _), source in found.items() if source is not None}
 
 

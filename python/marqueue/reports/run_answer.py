@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from marqueue.reports.builder import Cell
 from marqueue.results import FLOW_FIGURES, LINK_FIGURES
+from marqueue.results.congested_links import busiest_link
 from marqueue.results.summary import batched_figures
-from marqueue.statistics.estimates import Estimate, Floats
+from marqueue.statistics.estimates import Estimate
 
 if TYPE_CHECKING:
     from marqueue.results import Result
@@ -16,25 +17,9 @@ OF_LINK = ("utilization", "loss_ratio", "queue_mean", "delay_mean", "delay_p99")
 OF_FLOWS = ("goodput", "jain")
 
 
-def busiest(result: Result) -> str | None:
-    """The link with the highest utilization: the bottleneck, if there is one; None if the network
-    has no queue."""
-    return max(
-        result.links,
-        key=lambda name: _sortable(result.link(name).values("utilization")),
-        default=None,
-    )
-
-
-def _sortable(values: Floats) -> float:
-    """The mean, and less than any where nothing was measured."""
-    mean = float(values.mean()) if len(values) else -1.0
-    return mean if mean == mean else -1.0
-
-
 def highlights(result: Result) -> list[tuple[str, Cell, str]]:
     """The figures that matter, each with its interval: of the busiest link, and of all flows."""
-    name = busiest(result)
+    name = busiest_link(result)
     out: list[tuple[str, Cell, str]] = []
     if name is not None:
         figures = result.link(name).figures() | batched_figures(result, [name]).get(name, {})
@@ -51,7 +36,7 @@ def highlights(result: Result) -> list[tuple[str, Cell, str]]:
 
 def answer(result: Result) -> str:
     """What the run showed, in one sentence."""
-    name = busiest(result)
+    name = busiest_link(result)
     parts = [] if name is None else [_of_link(result, name)]
     flows = None if result.provenance.command else result.traffic()
     if flows and name is None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import over_replications, replication_choice
-from marqueue.reports.run_answer import busiest
-from marqueue.results.congested_links import congested_links
+from marqueue.results.congested_links import busiest_link, congested_links
 from marqueue.results.distributions import delay_distribution, queue_distribution
 from marqueue.results.quantities import SERIES_LABELS, axis_label, series_label, shown_unit
 from marqueue.results.rows import rows_where
@@ -61,7 +60,7 @@ def run_charts(result: Result) -> list[Chart]:
 def run_choices(result: Result) -> list[Choice]:
     """What a reader chooses among: links, replications, traced flows."""
     links = list(congested_links(result, MOST_LINKS_DRAWN))
-    first = busiest(result)
+    first = busiest_link(result)
     flows = list(_traced(result).values())
     return [
         Choice("link", "Links", links, [first] if first in links else links[:1]),

@@ -13,7 +13,7 @@ import numpy as np
 
 import marqueue._core as _core
 from marqueue.errors import RunError
-from marqueue.scenario.model import Scenario
+from marqueue.scenario.model import Scenario, hash_of
 
 SLOW = 3e-6
 """Seconds a packet from which a program in Python is called slow."""
@@ -175,11 +175,12 @@ def describe(
     kernels: dict[str, dict[str, str]] | None = None,
 ) -> Provenance:
     """The provenance of a run."""
+    values = scenario.to_dict()
     return Provenance(
         version=_core.version(),
         commit=commit(),
-        scenario=scenario.to_dict(),
-        scenario_hash=scenario.hash,
+        scenario=values,
+        scenario_hash=hash_of(values),
         seed=scenario.seed,
         seeds=seeds,
         replications=len(seeds),

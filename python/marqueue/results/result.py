@@ -115,7 +115,7 @@ class Result(ResultData):
         """Makes a result from the output of the engine, one entry per replication."""
         groups = labels.group_names(scenario, plan)
         classes = labels.result_classes(scenario)
-        plain = scenario.to_dict()
+        plain = provenance.scenario
         warmup = labels.warmup_windows(plain)
         flows = FlowRows(plan, raws, groups, classes, warmup)
         many = flows.num_rows > MANY

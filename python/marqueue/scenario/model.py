@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import tomli_w
@@ -54,5 +55,10 @@ class Scenario(Table):
     @property
     def hash(self) -> str:
         """SHA-256 of the canonical JSON, in hexadecimal: sorted keys, no spaces."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return hash_of(self.to_dict())
+
+
+def hash_of(values: Mapping[str, Any]) -> str:
+    """:attr:`Scenario.hash` of the scenario with these values (:meth:`Scenario.to_dict`)."""
+    text = json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
