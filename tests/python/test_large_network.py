@@ -1,7 +1,6 @@
 """A network of four thousand links, from files to the result."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
