@@ -207,9 +207,24 @@ def run(scenario: Scenario, seeds: Sequence[int]) -> Ran:
     raws, cpu = [], []
     for seed in seeds:
         started = time.thread_time()
-        raws.append(_core.run(text, seed, _core.Control(), {}))
+        raws.append(_without_histograms(_core.run(text, seed, _core.Control(), {})))
         cpu.append(time.thread_time() - started)
     return Ran(plan, raws, cpu)
+
+
+def _without_histograms(raw: Raw) -> Raw:
+    """What is needed of a replication, which is little of what a large network has."""
+    links = [
+        {
+            "link": link["link"],
+            "windows": [
+                {key: of for key, of in window.items() if key not in ("queue_times", "delay_bins")}
+                for window in link["windows"]
+            ],
+        }
+        for link in raw["links"]
+    ]
+    return {**raw, "links": links}
 
 
 def _sum(windows: Mapping[str, Raw], key: str) -> float:

@@ -1,11 +1,12 @@
 """Networks of 10,000 and 100,000 links, with all queues and with those of bottlenecks.
 
-    python -m benches.hybrid_large [--replications N]
+    python -m benches.hybrid_large [--replications N] [--errors-of NAME]
 
 First a million flows, each run in a process of its own, from the scenario to the result: CPU time
-and memory. Then errors in the smaller network as in benches/hybrid, of a million flows, most of
-whose windows are below a packet, and of a hundred thousand; none with ``--replications 0``.
-Measurements and tables go to docs/performance.
+and memory. Then errors as in benches/hybrid: in the smaller network of a million flows, most of
+whose windows are below a packet, and of a hundred thousand, and in the larger one of a million;
+none with ``--replications 0``. Measurements and tables go to docs/performance. With --errors-of,
+only these errors are measured again and all else is left as it is.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import numpy as np
 
 from benches import hybrid
 from benches.hybrid_networks import long_flows, random_values
-from benches.record import record, table
+from benches.record import FOLDER, record, table
 from marqueue import run
 from marqueue.scenario import compile, from_dict, plan_text, with_overrides
 from marqueue.scenario.hybrid import with_models
@@ -75,10 +76,36 @@ SIZES = {
     "10,000": Size(nodes=2500, edges=5000, pairs=100_000, seconds=0.4),
     "100,000": Size(nodes=25_000, edges=50_000, pairs=200_000, seconds=0.4),
 }
-SMALLER, *_ = SIZES.values()
-ERRORS = {FLOWS: 1.0, 100_000: 3.0}
-"""Flows of the runs whose errors are measured, and their simulated time, s: the second half
-counts."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Runs whose errors are measured."""
+
+    links: str
+    """A key of :data:`SIZES`."""
+    flows: int
+    seconds: float
+    """Simulated; the second half counts."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the table."""
+        return f"{self.links} links, {self.flows:,} flows, {self.seconds:g} s"
+
+    def row(self, replications: int) -> hybrid.Row:
+        """The errors of hybrid runs."""
+        scenario = from_dict(SIZES[self.links].values(self.flows, self.seconds))
+        every = hybrid.run(scenario, range(1, replications + 1))
+        other = hybrid.run(scenario, range(replications + 1, 2 * replications + 1))
+        return hybrid.compare(self.name, hybrid.DEFAULT, every, other, scenario)
+
+
+ERRORS = (
+    Compared("10,000", FLOWS, 1.0),
+    Compared("10,000", 100_000, 3.0),
+    Compared("100,000", FLOWS, 0.8),
+)
 
 
 @dataclass(frozen=True)
@@ -124,15 +151,6 @@ class Row:
         ]
 
 
-def error(flows: int, seconds: float, replications: int) -> hybrid.Row:
-    """The errors of hybrid runs."""
-    scenario = from_dict(SMALLER.values(flows, seconds))
-    every = hybrid.run(scenario, range(1, replications + 1))
-    other = hybrid.run(scenario, range(replications + 1, 2 * replications + 1))
-    name = f"10,000 links, {flows:,} flows, {seconds:g} s"
-    return hybrid.compare(name, hybrid.DEFAULT, every, other, scenario)
-
-
 def measure(links: str, queues: str) -> Row:
     """One run, in this process."""
     values = SIZES[links].values(FLOWS)
@@ -175,11 +193,20 @@ def measure(links: str, queues: str) -> Row:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--replications", type=int, default=3, help="of errors: 0, or at least 2")
+    parser.add_argument("--errors-of", choices=[each.name for each in ERRORS])
     parser.add_argument("--alone", nargs=2, metavar=("LINKS", "QUEUES"), help="print one as JSON")
     arguments = parser.parse_args()
     if arguments.alone:
         print(json.dumps(asdict(measure(*arguments.alone))))
         return
+    if arguments.errors_of is None:
+        measure_costs()
+    if arguments.replications:
+        measure_errors(arguments.replications, arguments.errors_of)
+
+
+def measure_costs() -> None:
+    """Records what each run takes."""
     rows = []
     for links, queues in product(SIZES, ("all", "bottlenecks")):
         command = [sys.executable, "-m", "benches.hybrid_large", "--alone", links, queues]
@@ -189,16 +216,23 @@ def main() -> None:
     record(
         "hybrid-large", [asdict(row) for row in rows], table(HEAD, [row.cells() for row in rows])
     )
-    if not arguments.replications:
-        return
-    errors = []
-    for flows, seconds in ERRORS.items():
-        errors.append(error(flows, seconds, arguments.replications))
-        print(*errors[-1].cells(), sep="; ", flush=True)
+
+
+def measure_errors(replications: int, only: str | None) -> None:
+    """Records errors; with ``only`` the others are left as they are."""
+    known: dict[str, hybrid.Row] = {}
+    if only:
+        kept = json.loads((FOLDER / "hybrid-large-error.json").read_text())
+        known = {each["network"]: hybrid.Row(**each) for each in kept}
+    for compared in ERRORS:
+        if only in (None, compared.name):
+            known[compared.name] = compared.row(replications)
+            print(*known[compared.name].cells(), sep="; ", flush=True)
+    rows = [known[each.name] for each in ERRORS if each.name in known]
     record(
         "hybrid-large-error",
-        [asdict(row) for row in errors],
-        table(hybrid.HEAD, [row.cells() for row in errors]),
+        [asdict(row) for row in rows],
+        table(hybrid.HEAD, [row.cells() for row in rows]),
     )
 
 
