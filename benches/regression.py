@@ -3,8 +3,10 @@
     python -m benches.regression [--base REV] [--pairs N]
 
 Without ``--base`` it is the last commit if a file that git tracks was changed since, and else the
-commit before the last. The program ``once`` is built of both with the same flags. Sources and
-objects of the commit are kept in target/regression, so the next call compiles only what differs.
+commit before the last. The program ``once`` is built of both with the same flags, among them one
+that aligns blocks of code: without it, where the compiler happens to place them makes two builds
+differ by up to 3 % (docs/performance/profile.md). Sources and objects are kept in
+target/regression, so the next call compiles only what differs.
 
 The dumbbells of benches/peers run in pairs, in random order within a pair, each run in a process of
 its own. Figures are those of a packet, so that they can be compared if the results differ, which is
@@ -41,6 +43,8 @@ from marqueue.scenario import compile
 
 KEPT = here.ROOT / "target" / "regression"
 LIMIT = 1.03
+ALIGNED = "-Cllvm-args=-align-all-nofallthru-blocks=5"
+"""Blocks that are jumped to begin at multiples of 32 bytes."""
 LEAST_PAIRS = 6
 """The extremes of fewer are no 95% interval of the median."""
 SHARE = 0.2
@@ -137,7 +141,13 @@ def checkout(commit: str) -> Path:
 def build(tree: Path, target: Path) -> Path:
     """The program ``once`` of these sources."""
     command = ["cargo", "build", "--release", "--quiet", "--locked", "--package", "marqueue-once"]
-    subprocess.run([*command, "--bin", "once", "--target-dir", str(target)], check=True, cwd=tree)
+    flags = f"{os.environ.get('RUSTFLAGS', '')} {ALIGNED}".strip()
+    subprocess.run(
+        [*command, "--bin", "once", "--target-dir", str(target)],
+        check=True,
+        cwd=tree,
+        env=os.environ | {"RUSTFLAGS": flags},
+    )
     return target / "release" / "once"
 
 
@@ -190,7 +200,7 @@ def main() -> int:
         refuse(f"--pairs: got {arguments.pairs}, expected at least {LEAST_PAIRS}")
     commit = commit_of(arguments.base)
     print(f"the working tree beside {git('log', '-1', '--format=%h %s', commit)}", flush=True)
-    programs = build(checkout(commit), KEPT / "target"), build(here.ROOT, here.TARGET)
+    programs = build(checkout(commit), KEPT / "target"), build(here.ROOT, KEPT / "here")
     if not shutil.which("valgrind"):
         print("instructions are left out: valgrind is not installed")
     compared = []
