@@ -21,8 +21,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+# The other process decides what Ctrl-C means, also while this one imports.
 _CODE = (
-    "import json, sys; descriptor, sys.path[:] = json.loads(sys.argv[1]); "
+    "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "descriptor, sys.path[:] = json.loads(sys.argv[1]); "
     "from marqueue.light_start import start_light; start_light(); "
     "from marqueue.simulation.cluster import fork_server, processes; "
     "processes.prepare(); fork_server.serve(descriptor, processes.run_points)"
@@ -153,8 +155,6 @@ class ForkServer:
 def serve(descriptor: int, run: Callable[[int], NoReturn]) -> NoReturn:
     """Forks processes, each of which calls ``run`` with the descriptor of its socket, for the
     process at the other end of the socket ``descriptor``, until that ends."""
-    # The other process decides what Ctrl-C means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection = socket.socket(fileno=descriptor)
     with suppress(BrokenPipeError, ConnectionResetError):
         while True:
