@@ -1,4 +1,6 @@
 //! Converts results to dicts of numpy arrays. Times are in seconds.
+//!
+//! Keys of what there is for each link are interned: a network has a hundred thousand links.
 
 use marqueue_aqm::Reason;
 use marqueue_cc::media::sender::MediaInfo;
@@ -11,8 +13,9 @@ use marqueue_sim::result::{
 };
 use marqueue_sim::trace::{Trace, TraceKind};
 use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 /// A whole result.
 pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
@@ -36,34 +39,34 @@ pub fn result(py: Python<'_>, r: RunResult) -> PyResult<Bound<'_, PyDict>> {
 /// One metered link.
 pub fn link(py: Python<'_>, l: LinkResult) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("link", l.link)?;
-    dict.set_item("windows", list(py, l.windows, window)?)?;
-    dict.set_item("series", series(py, l.series)?)?;
+    dict.set_item(intern!(py, "link"), l.link)?;
+    dict.set_item(intern!(py, "windows"), list(py, l.windows, window)?)?;
+    dict.set_item(intern!(py, "series"), series(py, l.series)?)?;
     Ok(dict)
 }
 
 fn window(py: Python<'_>, w: LinkWindow) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     let c = &w.counters;
-    dict.set_item("arrivals", c.arrivals)?;
-    dict.set_item("arrived_bytes", c.arrived_bytes)?;
-    dict.set_item("departures", c.departures)?;
-    dict.set_item("departed_bytes", c.departed_bytes)?;
-    dict.set_item("dropped_bytes", c.dropped_bytes)?;
-    dict.set_item("drops", by_reason(py, &c.drops)?)?;
-    dict.set_item("marks", by_reason(py, &c.marks)?)?;
-    dict.set_item("capacity", w.capacity)?;
-    dict.set_item("used", w.used)?;
-    dict.set_item("used_by_class", array(py, w.used_by_class.iter().copied()))?;
+    dict.set_item(intern!(py, "arrivals"), c.arrivals)?;
+    dict.set_item(intern!(py, "arrived_bytes"), c.arrived_bytes)?;
+    dict.set_item(intern!(py, "departures"), c.departures)?;
+    dict.set_item(intern!(py, "departed_bytes"), c.departed_bytes)?;
+    dict.set_item(intern!(py, "dropped_bytes"), c.dropped_bytes)?;
+    dict.set_item(intern!(py, "drops"), by_reason(py, &c.drops)?)?;
+    dict.set_item(intern!(py, "marks"), by_reason(py, &c.marks)?)?;
+    dict.set_item(intern!(py, "capacity"), w.capacity)?;
+    dict.set_item(intern!(py, "used"), w.used)?;
+    dict.set_item(intern!(py, "used_by_class"), array(py, w.used_by_class.iter().copied()))?;
     let (lengths, seconds): (Vec<u32>, Vec<f64>) =
         w.queue_times.iter().filter(|&(_, ns)| ns > 0).map(|(length, ns)| (length, ns as f64 / 1e9)).unzip();
-    dict.set_item("queue_times", (PyArray1::from_vec(py, lengths), PyArray1::from_vec(py, seconds)))?;
-    dict.set_item("delay_sum", w.delay_sum)?;
-    dict.set_item("delay_sum_sq", w.delay_sum_sq)?;
-    dict.set_item("jitter_sum", w.jitter_sum)?;
+    dict.set_item(intern!(py, "queue_times"), (PyArray1::from_vec(py, lengths), PyArray1::from_vec(py, seconds)))?;
+    dict.set_item(intern!(py, "delay_sum"), w.delay_sum)?;
+    dict.set_item(intern!(py, "delay_sum_sq"), w.delay_sum_sq)?;
+    dict.set_item(intern!(py, "jitter_sum"), w.jitter_sum)?;
     let edges = array(py, w.delay_bins.iter().map(|b| b.0 as f64 / 1e9));
     let counts = array(py, w.delay_bins.iter().map(|b| b.1 as i64));
-    dict.set_item("delay_bins", (edges, counts))?;
+    dict.set_item(intern!(py, "delay_bins"), (edges, counts))?;
     Ok(dict)
 }
 
@@ -82,7 +85,7 @@ pub fn pipe(py: Python<'_>, p: PipeResult) -> PyResult<Bound<'_, PyDict>> {
 fn by_reason<'py>(py: Python<'py>, counts: &[u64]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (reason, n) in Reason::ALL.iter().zip(counts) {
-        dict.set_item(reason.name(), n)?;
+        dict.set_item(PyString::intern(py, reason.name()), n)?;
     }
     Ok(dict)
 }
@@ -95,14 +98,14 @@ pub fn series(py: Python<'_>, s: Series) -> PyResult<Bound<'_, PyDict>> {
         probes.set_item(name, PyArray1::from_vec(py, values))?;
         units.set_item(name, unit)?;
     }
-    dict.set_item("t", PyArray1::from_vec(py, s.t))?;
-    dict.set_item("queue", PyArray1::from_vec(py, s.queue))?;
-    dict.set_item("queue_bytes", PyArray1::from_vec(py, s.queue_bytes))?;
-    dict.set_item("utilization", PyArray1::from_vec(py, s.utilization))?;
-    dict.set_item("drops", PyArray1::from_vec(py, s.drops))?;
-    dict.set_item("marks", PyArray1::from_vec(py, s.marks))?;
-    dict.set_item("probes", probes)?;
-    dict.set_item("probe_units", units)?;
+    dict.set_item(intern!(py, "t"), PyArray1::from_vec(py, s.t))?;
+    dict.set_item(intern!(py, "queue"), PyArray1::from_vec(py, s.queue))?;
+    dict.set_item(intern!(py, "queue_bytes"), PyArray1::from_vec(py, s.queue_bytes))?;
+    dict.set_item(intern!(py, "utilization"), PyArray1::from_vec(py, s.utilization))?;
+    dict.set_item(intern!(py, "drops"), PyArray1::from_vec(py, s.drops))?;
+    dict.set_item(intern!(py, "marks"), PyArray1::from_vec(py, s.marks))?;
+    dict.set_item(intern!(py, "probes"), probes)?;
+    dict.set_item(intern!(py, "probe_units"), units)?;
     Ok(dict)
 }
 
