@@ -62,7 +62,7 @@ class Child:
         """``kill_before`` is the number, counted from 1, of the file operation below ``folder``
         before which the process kills itself with SIGKILL."""
         # Cached for all children, because it runs git.
-        checkpoints._engine()
+        checkpoints.program_identity()
         self.folder = folder
         self.log = folder.parent / f"{folder.name}.{random.getrandbits(40):010x}.log"
         self.began = time.monotonic()
