@@ -31,6 +31,7 @@ _CODE = (
 )
 
 _FORK = b"fork"
+"""Asks for a process; as a number it is beyond all IDs of processes."""
 _NUMBER = struct.Struct("i")
 """The ID of a process, or its exit code."""
 
@@ -73,8 +74,8 @@ class ForkServer:
 
     _popen: subprocess.Popen[bytes]
     _connection: socket.socket
-    _untold: deque[Fork] = field(default_factory=deque)
-    """Forks of which it has not told yet, in their order."""
+    _unanswered: deque[Fork] = field(default_factory=deque)
+    """Forks that it has not answered yet with a process, in their order."""
 
     @classmethod
     def start(cls) -> ForkServer:
@@ -99,14 +100,14 @@ class ForkServer:
         fork = Fork(self)
         try:
             socket.send_fds(self._connection, [_FORK], [descriptor])
-            self._untold.append(fork)
+            self._unanswered.append(fork)
         except (BrokenPipeError, ConnectionResetError):
             self._kill()
         return fork
 
     def learn(self, fork: Fork) -> None:
         """Waits until the server has told what process a fork is, or has ended."""
-        while fork in self._untold:
+        while fork in self._unanswered:
             self._learn_next()
 
     def exit_code(self, pid: int) -> int | None:
@@ -115,7 +116,7 @@ class ForkServer:
             return None
         with suppress(BrokenPipeError, ConnectionResetError):
             self._connection.send(_NUMBER.pack(pid))
-            while self._untold:
+            while self._unanswered:
                 self._learn_next()
             if message := self._connection.recv(_NUMBER.size):
                 return int(_NUMBER.unpack(message)[0])
@@ -126,26 +127,27 @@ class ForkServer:
         with suppress(ConnectionResetError):
             message, handles, _, _ = socket.recv_fds(self._connection, _NUMBER.size, 1)
         if not message:
-            self._untold.clear()
+            self._unanswered.clear()
             self._kill()
             return
-        told = self._untold.popleft()
+        told = self._unanswered.popleft()
         (told.pid,), (told.handle,) = _NUMBER.unpack(message), handles
 
     def _kill(self) -> None:
         self._popen.kill()
         self._popen.wait()
 
-    def hurry(self) -> None:
-        """Ends a server that still imports, with the forks that it owes."""
-        while self._untold and select.select([self._connection], [], [], 0)[0]:
+    def end_if_importing(self) -> None:
+        """Ends a server that has not answered, because it still imports: what it was to fork never
+        begins."""
+        while self._unanswered and select.select([self._connection], [], [], 0)[0]:
             self._learn_next()
-        if self._untold:
+        if self._unanswered:
             self._kill()
 
     def end(self) -> None:
         """Ends the server."""
-        while self._untold:
+        while self._unanswered:
             self._learn_next()
         self._connection.close()
         # It has waited for forks that have ended, so what they took counts for this process.

@@ -123,7 +123,7 @@ class Processes:
         """Ends all processes."""
         self._waiting.clear()
         if self._server is not None:
-            self._server.hurry()
+            self._server.end_if_importing()
         while self._begun:
             self._begun.pop().end()
         if self._server is not None:
