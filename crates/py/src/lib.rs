@@ -31,7 +31,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(catalogue::read_marking_curve, m)?)?;
     m.add_function(wrap_pyfunction!(run::check, m)?)?;
     m.add_function(wrap_pyfunction!(run::estimated_bytes, m)?)?;
-    m.add_function(wrap_pyfunction!(run::estimated_flows, m)?)?;
+    m.add_function(wrap_pyfunction!(run::estimated_memory, m)?)?;
     m.add_function(wrap_pyfunction!(run::run, m)?)?;
     m.add_function(wrap_pyfunction!(run::threads_for, m)?)?;
     m.add_function(wrap_pyfunction!(run::threads_that_pay, m)?)?;

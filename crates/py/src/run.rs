@@ -5,7 +5,7 @@ use crate::flow_file::{FlowWriter, FlowsNotWritten};
 use crate::program::{ProgramFailed, PythonPrograms};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
-use marqueue_sim::RunError;
+use marqueue_sim::{Estimate, RunError};
 use marqueue_uml::{Error, KernelFiles};
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -71,13 +71,11 @@ pub fn estimated_bytes(plan_json: &str, rows_leave: bool) -> PyResult<f64> {
     Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?, rows_leave))
 }
 
-/// The mean number of flows of a run, how many of their rows its result has in memory if rows leave it, and the number of
-/// measuring windows.
+/// The fields of an [`Estimate`], in their order.
 #[pyfunction]
-pub fn estimated_flows(plan_json: &str) -> PyResult<(f64, f64, usize)> {
-    let plan = parse(plan_json)?;
-    let (flows, kept) = marqueue_sim::estimated_flows(&plan);
-    Ok((flows, kept, plan.boundaries.len() + 1))
+pub fn estimated_memory(plan_json: &str) -> PyResult<(f64, f64, f64, f64, usize)> {
+    let Estimate { bytes, released, flows, rows, windows } = Estimate::of(&parse(plan_json)?);
+    Ok((bytes, released, flows, rows, windows))
 }
 
 /// The kernels of a run, by the names that its plan has: image, first program and tc.

@@ -44,7 +44,6 @@ const BASE: f64 = 4e6;
 pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
     let rows = 8.0 * windows + PER_ROW;
-    let slots = slots_for(plan) * size_of::<Flow>() as f64;
     let flows = plan.initial_flows() as f64 * (PER_FLOW + rows);
     // Columns double when they grow.
     let arrived = 2.0 * arriving(plan);
@@ -56,7 +55,7 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let links: f64 = packets.iter().map(|packets| packets.bytes(windows)).sum();
     let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
     let rack = of_rack(plan, outstanding);
-    BASE + slots + flows + rack + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+    BASE + bytes_of_slots(plan) + flows + rack + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
 }
 
 /// What the flows with RACK take for it, if so many packets are outstanding in all.
@@ -78,10 +77,38 @@ fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
     flows * PER_RACK_FLOW + segments * PER_RACK_SEGMENT + of_small_windows
 }
 
-/// The mean number of flows of a run of `plan`, and how many of their rows its result has in memory if rows leave it.
-pub fn estimated_flows(plan: &Plan) -> (f64, f64) {
-    let flows = plan.initial_flows() as f64 + arriving(plan);
-    (flows, if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows })
+/// What a run takes whose rows of flows leave it, and what its result has.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    /// The largest memory of the run, bytes.
+    pub bytes: f64,
+    /// What of it goes back to the system when the run has ended, bytes: the block of all flows. Smaller blocks mostly stay
+    /// with the process.
+    pub released: f64,
+    /// The mean number of flows.
+    pub flows: f64,
+    /// The number of their rows that the result has in memory.
+    pub rows: f64,
+    /// The number of measuring windows.
+    pub windows: usize,
+}
+
+impl Estimate {
+    /// The estimate for a run of `plan`.
+    pub fn of(plan: &Plan) -> Estimate {
+        let flows = plan.initial_flows() as f64 + arriving(plan);
+        Estimate {
+            bytes: estimated_bytes(plan, true),
+            released: bytes_of_slots(plan),
+            flows,
+            rows: if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows },
+            windows: plan.boundaries.len() + 1,
+        }
+    }
+}
+
+fn bytes_of_slots(plan: &Plan) -> f64 {
+    slots_for(plan) * size_of::<Flow>() as f64
 }
 
 /// Can rows leave a run of `plan`?

@@ -8,7 +8,7 @@ import os
 import resource
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import marqueue._core as _core
 from marqueue.errors import RunError
@@ -20,8 +20,8 @@ LIBRARIES = 45e6
 #: Of each flow of a result with a table of flows, at its largest: measured with 10^4 to 5 10^5.
 OF_FLOW = 360.0
 #: Of the flows of a result without a table of them: a part and what is made of it, measured with
-#: 10^6 and 10^7.
-PARTS = 30e6
+#: 7.5 10^5 to 3.7 10^6.
+PARTS = 5e6
 #: A row that the engine gave in memory, without its measuring windows.
 OF_ROW = 56.0
 _MEMINFO = Path("/proc/meminfo")
@@ -62,45 +62,55 @@ def _of_process() -> float:
     return float(limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
+class Estimate(NamedTuple):
+    """What one run of a plan takes whose rows of flows leave it, and what its result has."""
+
+    bytes: float
+    """The largest memory of the run."""
+    released: float
+    """What of it goes back to the system when the run has ended, bytes."""
+    flows: float
+    """The mean number of flows."""
+    rows: float
+    """The number of their rows that the result has in memory."""
+    windows: int
+    """The number of measuring windows."""
+
+    def added(self, threads: int, replications: int) -> float:
+        """The memory that so many threads take at most which run replications, and then the result
+        of all, bytes."""
+        if replications * self.flows <= MANY:
+            parts, of_flows = 0.0, self.flows * OF_FLOW
+        else:
+            parts, of_flows = PARTS, self.rows * (OF_ROW + 8 * self.windows)
+        running = threads * self.bytes + max(replications - threads, 0) * of_flows
+        left = threads * (self.bytes - self.released)
+        return max(running, left + LIBRARIES + parts + replications * of_flows)
+
+
 def added_bytes(plan: str, threads: int, replications: int) -> float:
     """What a run adds to the memory of this process at most while as many threads run a plan and
     its result is made, bytes; of the result without samples of links."""
-    of_one = _core.estimated_bytes(plan, rows_leave=True)
-    return LIBRARIES + _largest(plan, of_one, threads, replications)
-
-
-def _largest(plan: str, of_one: float, threads: int, replications: int) -> float:
-    """The memory of threads that run a plan, each of which takes ``of_one`` bytes, and of the flows
-    of the replications before, or that of all flows when the runs have ended; bytes."""
-    flows, kept, windows = _core.estimated_flows(plan)
-    if replications * flows <= MANY:
-        parts, of_flows = 0.0, flows * OF_FLOW
-    else:
-        parts, of_flows = PARTS, kept * (OF_ROW + 8 * windows)
-    running = threads * of_one + max(replications - threads, 0) * of_flows
-    return parts + max(running, replications * of_flows)
+    return Estimate(*_core.estimated_memory(plan)).added(threads, replications)
 
 
 def refuse_beyond_memory(plan: str, threads: int, replications: int) -> None:
     """Raises RunError, with what would fit, if as many threads that run a plan, and the flows of
     its result, take more memory than there is."""
-    of_one = _core.estimated_bytes(plan, rows_leave=True)
-    free = free_bytes() - LIBRARIES
-
-    def needed(threads: int) -> float:
-        return _largest(plan, of_one, threads, replications)
-
-    if needed(threads) <= free:
+    estimate = Estimate(*_core.estimated_memory(plan))
+    free = free_bytes()
+    if (needed := estimate.added(threads, replications)) <= free:
         return
     beside = "" if threads == 1 else f" in {threads} threads"
     message = (
-        f"the run takes about {needed(threads) / GB:.3g} GB of memory{beside}, and "
+        f"the run takes about {needed / GB:.3g} GB of memory{beside}, and "
         f"{free / GB:.3g} GB are free"
     )
-    fit = max((fewer for fewer in range(1, threads) if needed(fewer) <= free), default=0)
-    if fit:
+    fits = (n for n in range(1, threads) if estimate.added(n, replications) <= free)
+    if fit := max(fits, default=0):
         raise RunError(f"{message}; with --jobs {fit} it fits")
-    raise RunError(f"{message}; {_what_fits(json.loads(plan), needed(1), free)}")
+    of_one = estimate.added(1, replications)
+    raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one, free)}")
 
 
 def _what_fits(plan: dict[str, Any], of_one: float, free: float) -> str:
