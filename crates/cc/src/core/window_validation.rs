@@ -22,8 +22,13 @@ use marqueue_core::Dur;
 impl Core {
     /// May the acknowledgement of everything below `ack` open the window? Called before it is processed, when the most
     /// data is outstanding.
-    #[inline]
+    #[inline(always)]
     pub(super) fn may_open(&mut self, tx: &SendContext<'_>, ack: u32) -> bool {
+        tx.config.window_validation == WindowValidation::None || self.may_open_by_use(tx, ack)
+    }
+
+    #[inline(never)]
+    fn may_open_by_use(&mut self, tx: &SendContext<'_>, ack: u32) -> bool {
         let config = tx.config;
         match config.window_validation {
             WindowValidation::None => true,
