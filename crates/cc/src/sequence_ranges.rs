@@ -1,6 +1,9 @@
 //! A set of sequence numbers as sorted, disjoint, half-open ranges: the out-of-order segments of a receiver, and a
 //! sender's knowledge of them by SACK.
 
+/// Of so few ranges that a search begins with the first. Most receivers and senders have no more than three.
+const FEW: usize = 8;
+
 /// A set of sequence numbers as ranges `[start, end)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SequenceRanges(Vec<(u32, u32)>);
@@ -33,7 +36,7 @@ impl SequenceRanges {
 
     /// The range that contains `seq`.
     pub fn find(&self, seq: u32) -> Option<(u32, u32)> {
-        let i = self.0.partition_point(|&(_, e)| e <= seq);
+        let i = self.count_while(|&(_, e)| e <= seq);
         self.0.get(i).copied().filter(|&(s, _)| s <= seq)
     }
 
@@ -43,23 +46,34 @@ impl SequenceRanges {
             return false;
         }
         // All ranges that overlap or touch the new one.
-        let lo = self.0.partition_point(|&(_, e)| e < start);
-        let hi = self.0.partition_point(|&(s, _)| s <= end);
-        if hi == lo + 1 && self.0[lo].0 <= start && end <= self.0[lo].1 {
+        let lo = self.count_while(|&(_, e)| e < start);
+        let touching = self.0[lo..].iter().take_while(|&&(s, _)| s <= end).count();
+        let Some(last) = (lo + touching).checked_sub(1).filter(|_| touching > 0) else {
+            self.0.insert(lo, (start, end));
+            return true;
+        };
+        let merged = (start.min(self.0[lo].0), end.max(self.0[last].1));
+        if touching == 1 && merged == self.0[lo] {
             return false;
         }
-        let (start, end) = match self.0.get(lo..hi) {
-            Some([first, .., last]) => (start.min(first.0), end.max(last.1)),
-            Some([only]) => (start.min(only.0), end.max(only.1)),
-            _ => (start, end),
-        };
-        self.0.splice(lo..hi, [(start, end)]);
+        self.0[lo] = merged;
+        self.0.drain(lo + 1..=last);
         true
+    }
+
+    /// Number of the first ranges for which `is_before` holds, which it does for none behind one for which it does not.
+    #[inline]
+    fn count_while(&self, is_before: impl Fn(&(u32, u32)) -> bool) -> usize {
+        if self.0.len() <= FEW {
+            self.0.iter().take_while(|&range| is_before(range)).count()
+        } else {
+            self.0.partition_point(is_before)
+        }
     }
 
     /// Removes everything below `seq`.
     pub fn trim_below(&mut self, seq: u32) {
-        let gone = self.0.partition_point(|&(_, e)| e <= seq);
+        let gone = self.count_while(|&(_, e)| e <= seq);
         self.0.drain(..gone);
         if let Some(first) = self.0.first_mut() {
             first.0 = first.0.max(seq);

@@ -84,7 +84,8 @@ impl Scoreboard {
     /// Marks the segments of a SACK block as arrived, and calls `each` for those that are new.
     pub fn sack(&mut self, start: u32, end: u32, mut each: impl FnMut(u32, Transmission)) {
         let end = end.min(self.first + self.segments.len() as u32);
-        let mut seq = start.max(self.first);
+        let start = start.max(self.first);
+        let (mut seq, mut is_news) = (start, false);
         while seq < end {
             if let Some((_, next)) = self.sacked.find(seq) {
                 seq = next;
@@ -92,9 +93,12 @@ impl Scoreboard {
             }
             self.set_state(seq, SegmentState::Sacked);
             each(seq, self.segments[(seq - self.first) as usize]);
-            seq += 1;
+            (seq, is_news) = (seq + 1, true);
         }
-        self.sacked.add(start.max(self.first), end);
+        // Most blocks of an acknowledgement have been reported before.
+        if is_news {
+            self.sacked.add(start, end);
+        }
     }
 
     /// Marks a segment as lost. Returns its last transmission.
