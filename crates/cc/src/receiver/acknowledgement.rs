@@ -25,6 +25,13 @@ pub struct Options {
 impl Options {
     /// No option.
     pub const NONE: Options = Options { sack: [(0, 0); MAX_BLOCKS], echo: None, stamp: 0, counters: None };
+
+    /// The SACK blocks: none, or those of all places, of which the first ones are taken.
+    #[inline(always)]
+    pub fn blocks(&self) -> &[(u32, u32)] {
+        let is_taken = self.sack[0].1 > 0;
+        &self.sack[..if is_taken { MAX_BLOCKS } else { 0 }]
+    }
 }
 
 /// An acknowledgement to send.

@@ -121,8 +121,9 @@ impl Engine {
         };
         let config = &self.configs[flow.transport as usize];
         let flags = packet.head().flags();
-        let (ece, Options { sack, echo, stamp, counters }) = (flags.has(Flags::ECE), options);
-        let ack = Ack { ack: packet.seq(), ece, flags, counters, sack, echo: *echo, stamp: *stamp };
+        let Options { echo, stamp, ref counters, .. } = *options;
+        let (ece, sack) = (flags.has(Flags::ECE), options.blocks());
+        let ack = Ack { ack: packet.seq(), ece, flags, counters, sack, echo, stamp };
         tcp.sender.on_ack(config, self.now, &ack, &mut self.segments);
         self.after_sender(packet.flow());
     }
