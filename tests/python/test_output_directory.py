@@ -294,6 +294,23 @@ class TestInterruptedReplacements:
             assert output.notes == ["out was moved back: its replacement had been interrupted."]
             assert Result.load(tmp_path / "out") == old
 
+    @pytest.mark.parametrize("swapped", [False, True])
+    def test_of_two_results_about_to_be_swapped_the_newer_stays(
+        self, small: Scenario, tmp_path: Path, swapped: bool
+    ):
+        """The run was killed before the swap, or after it and before the old result was removed."""
+        names = ["out", ".out.0123456789ab.replaced"]
+        old, new = run(small), run(small, seed=2)
+        written = [result.save(tmp_path / name) for result, name in ((old, "a"), (new, "b"))]
+        for folder, name in zip(written, reversed(names) if swapped else names, strict=True):
+            folder.rename(tmp_path / name)
+        with claim(tmp_path / "out", replace=True) as output:
+            assert Result.load(tmp_path / "out") == new
+            [note] = output.notes
+        completed = "out was replaced: its replacement had been interrupted."
+        assert (note == completed) != swapped
+        assert (tmp_path / names[1]).exists() == swapped
+
     def test_what_a_killed_run_left_is_named(self, small: Scenario, tmp_path: Path):
         (tmp_path / ".out.0123456789ab.partial").mkdir()
         with claim(tmp_path / "out") as output:

@@ -25,7 +25,13 @@ from pathlib import Path
 import marqueue._core as _core
 from marqueue.errors import ResultError, RunError
 from marqueue.results.directory_lock import Occupied, locked
-from marqueue.results.integrity import Fault, check_directory, read_provenance, written_paths
+from marqueue.results.integrity import (
+    PROVENANCE,
+    Fault,
+    check_directory,
+    read_provenance,
+    written_paths,
+)
 from marqueue.results.output_file import unwritable
 
 LATEST = "latest"
@@ -289,6 +295,16 @@ def _is_result(path: Path) -> bool:
         return False
 
 
+def _is_newer_result(path: Path, other: Path) -> bool:
+    """Whether both directories contain unchanged results and nothing else, and ``path`` was written
+    after ``other``."""
+    written = [each / PROVENANCE for each in (path, other)]
+    if not all(each.is_file() for each in written):
+        return False
+    times = [each.stat().st_mtime_ns for each in written]
+    return times[0] > times[1] and _is_result(path) and _is_result(other)
+
+
 def _is_partial(path: Path) -> bool:
     """Whether a directory contains a partial result."""
     try:
@@ -298,7 +314,8 @@ def _is_partial(path: Path) -> bool:
 
 
 def _recover(path: Path) -> list[str]:
-    """Undoes an interrupted replacement. Returns notes about what interrupted runs have left.
+    """Undoes an interrupted replacement, or completes it if the new result was about to be swapped
+    with the old one. Returns notes about what interrupted runs have left.
 
     The caller holds the lock of ``path``.
     """
@@ -317,6 +334,12 @@ def _recover(path: Path) -> list[str]:
         replaced.remove(whole[0])
         os.rename(whole[0], path)
         notes.append(f"{path.name} was moved back: its replacement had been interrupted.")
+    for new in [each for each in replaced if _is_newer_result(each, path)]:
+        with suppress(OSError):
+            _core.exchange_paths(new, path)
+            replaced.remove(new)
+            remove_result(new)
+            notes.append(f"{path.name} was replaced: its replacement had been interrupted.")
     notes += [
         f"{left}: probably left by a run that was killed; it is not used and can be removed."
         for left in [*replaced, *partial]

@@ -173,7 +173,11 @@ def serve(descriptor: int, run: Callable[[int], NoReturn]) -> NoReturn:
 
 
 def _fork(connection: socket.socket, descriptor: int, run: Callable[[int], NoReturn]) -> None:
-    pid = os.fork()
+    try:
+        pid = os.fork()
+    except OSError:
+        # No more processes. The one at the other end finds that this one has ended, and says so.
+        os._exit(1)
     if pid == 0:
         connection.close()
         run(descriptor)
