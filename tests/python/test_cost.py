@@ -73,6 +73,20 @@ def test_a_run_that_was_measured_whole_is_no_prediction() -> None:
 
 
 @pytest.mark.usefixtures("short_part")
+def test_a_replication_on_two_threads() -> None:
+    """The part is run on them too. An application that writes once in that time still does."""
+    changes = ["replications=1", "duration=400 s", 'traffic.long.write="2 packets"']
+    scenario = load(SCENARIOS / "dumbbell.toml", [*changes, "traffic.long.every=300 s"])
+    predicted = cost.predict(scenario, jobs=1, threads=2)
+    assert predicted.measured_share < 0.5
+    assert (predicted.jobs, predicted.threads) == (1, 2)
+    assert predicted.cpu_seconds >= predicted.wall_seconds > 0
+    alone = cost.predict(scenario, jobs=1)
+    assert alone.threads == 1
+    assert alone.packets == pytest.approx(predicted.packets, rel=0.05)
+
+
+@pytest.mark.usefixtures("short_part")
 def test_what_comes_later_is_named() -> None:
     predicted = cost.predict(load(SCENARIOS / "dumbbell.toml"))
     assert predicted.later == ("short starts at 40 s",)

@@ -7,9 +7,9 @@ from marqueue.scenario import Scenario
 from marqueue.simulation.cost import predict
 
 
-def estimate_cost(scenario: Scenario, jobs: int | None, json: bool) -> None:
+def estimate_cost(scenario: Scenario, jobs: int | None, threads: int | None, json: bool) -> None:
     """Predicts what a run costs, and prints it."""
-    cost = predict(scenario, jobs)
+    cost = predict(scenario, jobs, threads)
     if json:
         print_json(cost.as_dict())
         return
@@ -18,7 +18,9 @@ def estimate_cost(scenario: Scenario, jobs: int | None, json: bool) -> None:
     listing.add_row("packets, counted at each queue", f"{cost.packets:.3g}")
     listing.add_row("events", f"{cost.events:.3g}")
     listing.add_row(f"CPU time of {replications}", _time(cost.cpu_seconds))
-    listing.add_row(f"time in {_counted(cost.jobs, 'thread')}", _time(cost.wall_seconds))
+    listing.add_row(
+        f"time in {_counted(cost.jobs * cost.threads, 'thread')}", _time(cost.wall_seconds)
+    )
     listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
     print_table(listing)
     say(

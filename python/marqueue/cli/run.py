@@ -99,7 +99,7 @@ def run(
     if estimate:
         from marqueue.cli.cost import estimate_cost
 
-        estimate_cost(scenario, jobs, json)
+        estimate_cost(scenario, jobs, threads, json)
         return
     if threads is not None:
         _say_why_one_thread(scenario, threads, limits)

@@ -22,6 +22,7 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.scenario import Scenario, compile, kernels_of
 from marqueue.simulation.checkpoints import Replication
+from marqueue.simulation.executor import spare_processors, threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, resident_bytes
 from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
@@ -43,6 +44,8 @@ BUSY = 0.5
 #: A result has the samples of links once more than the engine, and a quarter of them is copied
 #: meanwhile: measured with samples every millisecond.
 COPIES = 1.25
+#: Less CPU time says nothing about threads, s.
+TINY = 1e-3
 NS = 1e9
 
 
@@ -57,10 +60,13 @@ class Cost:
     packets: float
     """Packets that arrive at the links with a queue, counted at each."""
     cpu_seconds: float
-    """Of the engine."""
+    """Of the engine; each thread of a replication is busy until it ends."""
     wall_seconds: float
-    """With ``jobs`` threads, if nothing else runs."""
+    """If nothing else runs."""
     jobs: int
+    """Replications at a time."""
+    threads: int
+    """Threads of each."""
     memory: float
     """Bytes of the whole process at its largest."""
     free_memory: float
@@ -108,10 +114,10 @@ class _Rest:
     cpu: float
 
 
-def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
+def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = None) -> Cost:
     """Predicts the cost of a run of a scenario.
 
-    ``jobs`` is the number of threads, by default one per processor. Takes about as long as a
+    ``jobs`` and ``threads`` are as for :func:`marqueue.run`. Takes about as long as a
     tenth of a replication, at least half a second and mostly at most a minute; but two minutes for
     a network of 100,000 links, whose plan is read again for each part.
     Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
@@ -126,7 +132,10 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         )
     replication = replications_of(experiment.scenario, NO_LIMITS)[0]
     duration = replication.seconds
-    threads_at_most = jobs or len(os.sched_getaffinity(0))
+    number = round(experiment.seconds / duration)
+    processors = len(os.sched_getaffinity(0))
+    at_a_time = min(jobs or processors, number)
+    most = threads or max(1, spare_processors(jobs) // number)
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
@@ -142,11 +151,15 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         if part.cpu - start.cpu >= min(enough, MOST):
             break
         earlier = before
-    number = round(experiment.seconds / duration)
-    threads = min(threads_at_most, number)
-    cpu = part.cpu + rest.cpu
+    cpu = wall = part.cpu + rest.cpu
+    each = threads_of(replication.plan, most, threads is not None)
+    if each > 1:
+        one = max(part.cpu - start.cpu, TINY)
+        wall = start.cpu + (cpu - start.cpu) * _on_threads(replication, plan, part, each) / one
+        cpu = wall * each
+        wall *= max(1.0, at_a_time * each / processors)
     from_system = max(0.0, first.cpu - start.cpu)
-    memory += added_bytes(replication.plan, threads, experiment.scenario.replications)
+    memory += added_bytes(replication.plan, at_a_time, experiment.scenario.replications)
     growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
     memory += COPIES * number * growth
     return Cost(
@@ -154,8 +167,9 @@ def predict(scenario: Scenario, jobs: int | None = None) -> Cost:
         number * (part.events + rest.events),
         number * (sum(part.arrivals) + rest.packets),
         from_system + number * cpu,
-        from_system + -(-number // threads) * cpu,
-        threads,
+        from_system + -(-number // at_a_time) * wall,
+        at_a_time,
+        each,
         memory,
         free,
         part.seconds,
@@ -203,6 +217,32 @@ def _run(replication: Replication, most: int) -> _Part:
         len(raw["flows"]["start"]),
         float(sum(getattr(column, "nbytes", 0) for column in columns)),
     )
+
+
+def _on_threads(replication: Replication, plan: Any, part: _Part, threads: int) -> float:
+    """The wall time of a part on several threads without what comes before its first event (s)."""
+    ends = round(part.seconds * NS)
+    shorter = plan | {"duration": ends}
+    shorter["boundaries"] = [each for each in plan["boundaries"] if each < ends]
+    shorter["traffic"] = [_writing_within(group, ends) for group in plan["traffic"]]
+    text = json.dumps(shorter)
+    started = time.perf_counter()
+    _core.run(text, replication.seed, _core.Control(1), {})
+    begun = time.perf_counter()
+    _core.run(text, replication.seed, _core.Control(), {}, threads)
+    return max(0.0, time.perf_counter() - begun - (begun - started))
+
+
+def _writing_within(group: Any, ends: int) -> Any:
+    """A traffic group whose application writes once in this time at least, as a run asks for."""
+    [(name, kind)] = group["kind"].items()
+    write = dict(kind.get("write") or ())
+    if not write:
+        return group
+    write["every"] = min(write["every"], ends)
+    if write.get("first"):
+        write["first"] = write["first"] | {"lasts": min(write["first"]["lasts"], ends)}
+    return group | {"kind": {name: kind | {"write": write}}}
 
 
 def _rest(before: _Part, part: _Part, start: float, plan: Any, duration: float) -> _Rest:

@@ -88,6 +88,21 @@ class CallingThread(futures.Executor):
         return future
 
 
+def spare_processors(jobs: int | None) -> int:
+    """The processors that one replication may have if it is the only one, where ``jobs`` at a time
+    were asked for."""
+    # Threads that wait for each other are slow where they wait for a processor too.
+    return len(os.sched_getaffinity(0)) - round(os.getloadavg()[0]) if jobs is None else 1
+
+
+def threads_of(plan: str, most: int, asked_for: bool) -> int:
+    """On how many threads, at most ``most``, a replication runs; unless they were asked for, only
+    where several are faster than one."""
+    if most == 1:
+        return 1
+    return _core.threads_for(plan, most)[0] if asked_for else _core.threads_that_pay(plan, most)
+
+
 class Executor(Generic[T]):
     """Threads that run replications. Replications with a checkpoint do not run again."""
 
@@ -100,15 +115,12 @@ class Executor(Generic[T]):
         threads: int | None = None,
         pool: futures.Executor | None = None,
     ) -> None:
-        processors = len(os.sched_getaffinity(0))
-        self.jobs = jobs or processors
+        self.jobs = jobs or len(os.sched_getaffinity(0))
         self._pool = pool
         """What runs replications; None for so many threads."""
         self._threads = threads
         """Threads of each replication; None for those that are left, where they pay."""
-        # Threads that wait for each other are slow where they wait for a processor too.
-        self._spare = processors - round(os.getloadavg()[0]) if jobs is None else 1
-        """Processors that one replication may have if it is the only one."""
+        self._spare = spare_processors(jobs)
         self.stopped: str | None = None
         """The limit of time or memory that ended the work, in words."""
         self._checkpoints = checkpoints or Checkpoints()
@@ -188,11 +200,8 @@ class Executor(Generic[T]):
         """Runs a replication; called in a thread."""
         before = time.thread_time()
         try:
-            plan, threads = task.replication.plan, task.threads
-            if threads > 1 and self._threads is None:
-                threads = _core.threads_that_pay(plan, threads)
-            elif threads > 1:
-                threads, _ = _core.threads_for(plan, threads)
+            plan = task.replication.plan
+            threads = threads_of(plan, task.threads, self._threads is not None)
             kernels = {each.name: each.paths for each in task.replication.kernels}
             raw = _core.run(plan, task.replication.seed, task.control, kernels, threads)
         except _core.PlanError as refused:
