@@ -3,8 +3,9 @@
 
 use marqueue_cc::{Config, Sender};
 
-/// Flows that send at a time from which it pays: fewer stay in the cache.
-const FROM: u32 = 5000;
+/// Flows that send at a time from which it pays: fewer stay in the cache. Debug builds always prefetch, so that tests see
+/// whether it changes anything.
+const FROM: u32 = if cfg!(debug_assertions) { 1 } else { 5000 };
 
 /// Arrivals from one step to the next. In between, what was prefetched comes.
 const STEP: usize = 4;
