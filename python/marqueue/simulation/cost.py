@@ -141,16 +141,7 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
     # The first run takes memory from the system, which those after it find.
     first, start = _run(replication, 1), _run(replication, 1)
-    first_events = max(FIRST, start.flows, round(start.cpu * SLOW))
-    earlier = _Part()
-    for before, part in _parts(replication, first_events):
-        rest = _rest(before, part, start.cpu, plan, duration)
-        enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + rest.cpu))
-        if not _is_steady(earlier, before, part) or _starting(plan, part.seconds, duration):
-            enough *= PATIENCE
-        if part.cpu - start.cpu >= min(enough, MOST):
-            break
-        earlier = before
+    part, rest = _measured(replication, plan, start)
     cpu = wall = part.cpu + rest.cpu
     each = threads_of(replication.plan, most, threads is not None)
     if each > 1:
@@ -176,6 +167,23 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
         part.seconds / duration,
         tuple(_changes(plan, part.seconds, duration)),
     )
+
+
+def _measured(replication: Replication, plan: Any, start: _Part) -> tuple[_Part, _Rest]:
+    """The part of a replication that tells enough of the rest, and the rest; ``start`` is what
+    comes before the first event."""
+    first_events = max(FIRST, start.flows, round(start.cpu * SLOW))
+    earlier = _Part()
+    for before, part in _parts(replication, first_events):
+        rest = _rest(before, part, start.cpu, plan, replication.seconds)
+        enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + rest.cpu))
+        starting = _starting(plan, part.seconds, replication.seconds)
+        if not _is_steady(earlier, before, part) or starting:
+            enough *= PATIENCE
+        if part.cpu - start.cpu >= min(enough, MOST):
+            break
+        earlier = before
+    return part, rest
 
 
 def _parts(replication: Replication, most: int) -> Iterator[tuple[_Part, _Part]]:
