@@ -2,18 +2,20 @@
 
     python -m benches.estimate [--only NAME ...]
 
-One replication of each set-up on one thread. Prediction and run are processes of their own, one
-after the other. Measurements and table go to docs/performance.
+One replication of each set-up on one thread, by the command: prediction and run, with its files and
+report, are processes of their own, one after the other. Measurements and table go to
+docs/performance.
 """
 
 import argparse
 import json
-import resource
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import marqueue._core as _core
@@ -21,11 +23,19 @@ from benches import scale
 from benches.peers import SPEED
 from benches.record import record, table
 from benches.threads import SHORT_FLOWS
-from marqueue import load, run
+from marqueue import Result, load
 from marqueue.scenario import Scenario, from_toml
-from marqueue.simulation.cost import predict
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS
+
+COMMAND = """
+import atexit, sys
+from pathlib import Path
+from marqueue.cli import main
+atexit.register(lambda: print(Path("/proc/self/status").read_text(), file=sys.stderr))
+main()
+"""
+"""The command, which says its memory at the end."""
 
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 HEAD = (
@@ -100,29 +110,42 @@ SET_UPS: Mapping[str, Callable[[], Scenario]] = {
 }
 
 
-def predicted(name: str) -> dict[str, float]:
-    """The prediction of a set-up, in this process."""
-    cost = predict(SET_UPS[name](), 1)
+def command(*arguments: str) -> tuple[str, int]:
+    """What the command prints, and the largest memory of its process, bytes."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, "run", *arguments, "--jobs", "1", "--threads", "1"],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    # What the system tells of children at their end would include this process.
+    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)
+    return done.stdout, 1024 * int(peak)
+
+
+def predicted(file: Path) -> dict[str, float]:
+    """The prediction for a scenario file."""
+    cost = json.loads(command(str(file), "--estimate", "--json")[0])
     return {
-        "packets": cost.packets,
-        "cpu": cost.cpu_seconds,
-        "memory": cost.memory,
-        "share": cost.measured_share,
+        "packets": cost["packets"],
+        "cpu": cost["cpu_seconds"],
+        "memory": cost["memory"],
+        "share": cost["measured_share"],
     }
 
 
-def came(name: str) -> dict[str, float]:
-    """What the whole run takes, in this process."""
-    scenario = SET_UPS[name]()
-    result = run(scenario, jobs=1, threads=1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    each = replications_of(scenario, NO_LIMITS)[0]
+def came(file: Path) -> dict[str, float]:
+    """What the whole run takes."""
+    out = file.with_suffix("")
+    _, peak = command(str(file), "-o", str(out))
+    provenance = Result.load(out).provenance
     # The result has packets by measuring window, without those before.
+    each = replications_of(load(file), NO_LIMITS)[0]
     raw: Any = _core.run(each.plan, each.seed, _core.Control(), {})
     windows = [window for link in raw["links"] for window in link["windows"]]
     return {
         "packets": float(sum(window["arrivals"] for window in windows)),
-        "cpu": result.provenance.circumstances.cpu_seconds,
+        "cpu": provenance.circumstances.cpu_seconds,
         "memory": float(peak),
     }
 
@@ -148,26 +171,21 @@ class Row:
         return cells
 
 
-def alone(what: str, name: str) -> dict[str, float]:
-    """A prediction or a run, in a process of its own."""
-    command = [sys.executable, "-m", "benches.estimate", "--alone", what, name]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return dict(json.loads(done.stdout))
+def measured(name: str) -> Row:
+    """The prediction of a set-up, and what came."""
+    with TemporaryDirectory() as folder:
+        (file := Path(folder, "scenario.toml")).write_text(SET_UPS[name]().to_toml())
+        return Row(name, predicted(file), came(file))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="set-ups that begin so")
-    parser.add_argument("--alone", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.alone:
-        what, name = arguments.alone
-        print(json.dumps({"predicted": predicted, "came": came}[what](name)))
-        return
     chosen = tuple(arguments.only or [""])
     rows = []
     for name in (name for name in SET_UPS if name.startswith(chosen)):
-        rows.append(Row(name, alone("predicted", name), alone("came", name)))
+        rows.append(measured(name))
         print(*rows[-1].cells(), sep="; ", flush=True)
     if not arguments.only:
         record("estimate", [asdict(row) for row in rows], table(HEAD, [r.cells() for r in rows]))

@@ -20,8 +20,8 @@ LIBRARIES = 45e6
 #: Of each flow of a result with a table of flows, at its largest: measured with 10^4 to 5 10^5.
 OF_FLOW = 360.0
 #: Of the flows of a result without a table of them: a part and what is made of it, measured with
-#: 7.5 10^5 to 3.7 10^6.
-PARTS = 5e6
+#: 10^6 and 10^7.
+PARTS = 30e6
 #: A row that the engine gave in memory, without its measuring windows.
 OF_ROW = 56.0
 _MEMINFO = Path("/proc/meminfo")
