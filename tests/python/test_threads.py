@@ -1,6 +1,7 @@
 """One run on several threads: the same bytes, and a word where that cannot be."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from marqueue.cli import app
 from marqueue.papers import PAPERS
 from marqueue.papers.paper import theory_alone
 from marqueue.scenario import Scenario, compile, load
+from marqueue.simulation import executor
+from marqueue.simulation.executor import threads_of
 
 PATHS = {path.stem: path for path in EXAMPLES if not path.stem.startswith("linux-")}
 """Example scenarios without kernels."""
@@ -82,3 +85,37 @@ def test_threads_do_not_change_a_result_and_are_refused_with_a_reason(tmp_path: 
 
 def test_few_packets_between_two_meetings_do_not_pay() -> None:
     assert _core.threads_that_pay(shortened(load(PATHS["parking-lot"])), 2) == 1
+
+
+@pytest.fixture
+def pays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A plan that is faster on two threads, where there are two processors with nothing to do."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    says_running(1, tmp_path, monkeypatch)
+    changes = ["traffic.long.count=1000", "topology.bottleneck.rate=1 Gbit/s"]
+    plan = shortened(load(PATHS["dumbbell"], changes))
+    assert _core.threads_that_pay(plan, 2) == 2
+    return plan
+
+
+def says_running(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system says that so many threads run, and that more did before."""
+    (path := tmp_path / "loadavg").write_text(f"7.00 7.00 7.00 {threads}/99 1\n")
+    monkeypatch.setattr(executor, "LOAD", path)
+
+
+def test_what_ran_before_leaves_a_replication_two_threads(pays: str) -> None:
+    assert threads_of(pays, 1, None, None) == 2
+
+
+def test_what_runs_beside_leaves_it_one(
+    pays: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says_running(2, tmp_path, monkeypatch)
+    assert threads_of(pays, 1, None, None) == 1
+    assert threads_of(pays, 1, None, 2) == 2, "they were asked for"
+
+
+def test_replications_come_before_threads(pays: str) -> None:
+    assert threads_of(pays, 2, None, None) == 1
+    assert threads_of(pays, 1, 1, None) == 1, "one job was asked for, so one processor"

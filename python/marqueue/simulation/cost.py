@@ -22,7 +22,7 @@ import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.scenario import Scenario, compile, kernels_of
 from marqueue.simulation.checkpoints import Replication
-from marqueue.simulation.executor import spare_processors, threads_of
+from marqueue.simulation.executor import threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, resident_bytes
 from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
@@ -135,7 +135,6 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     number = round(experiment.seconds / duration)
     processors = len(os.sched_getaffinity(0))
     at_a_time = min(jobs or processors, number)
-    most = threads or max(1, spare_processors(jobs) // number)
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
@@ -143,7 +142,7 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     first, start = _run(replication, 1), _run(replication, 1)
     part, rest = _measured(replication, plan, start)
     cpu = wall = part.cpu + rest.cpu
-    each = threads_of(replication.plan, most, threads is not None)
+    each = threads_of(replication.plan, number, jobs, threads)
     if each > 1:
         one = max(part.cpu - start.cpu, TINY)
         wall = start.cpu + (cpu - start.cpu) * _on_threads(replication, plan, part, each) / one

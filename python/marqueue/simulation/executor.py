@@ -12,6 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import marqueue._core as _core
@@ -29,6 +30,12 @@ Progress = Callable[[float, float], None]
 Steps = Generator[Sequence[Replication], Sequence[Outcome], T]
 """A generator that yields replications to run, receives their outcomes in the same order (fewer
 after a limit is reached), and returns a result."""
+
+LOAD = Path("/proc/loadavg")
+LOOKS = 5
+"""Looks at how many threads run, so that what takes a millisecond does not count."""
+BETWEEN_LOOKS = 0.001
+"""Seconds."""
 
 POLL = 0.1
 """Seconds between checks of progress, limits and interrupts by the main thread."""
@@ -67,7 +74,6 @@ class _Task(Generic[T]):
     replication: Replication
     control: _core.Control
     threads: int
-    """Most threads that it may have."""
 
 
 class CallingThread(futures.Executor):
@@ -88,19 +94,45 @@ class CallingThread(futures.Executor):
         return future
 
 
-def spare_processors(jobs: int | None) -> int:
-    """The processors that one replication may have if it is the only one, where ``jobs`` at a time
-    were asked for."""
-    # Threads that wait for each other are slow where they wait for a processor too.
-    return len(os.sched_getaffinity(0)) - round(os.getloadavg()[0]) if jobs is None else 1
+def threads_of(
+    plan: str, replications: int, jobs: int | None, threads: int | None, ours: int = 0
+) -> int:
+    """On how many threads each of so many replications runs, where ``jobs`` at a time and
+    ``threads`` of each were asked for or not; ``ours`` is how many threads of other replications
+    run here. Without being asked for, several are only used where they are faster than one, and on
+    processors that have nothing else to do.
+
+    Raises ScenarioError if the plan cannot be run.
+    """
+    most = threads
+    if most is None:
+        most = len(os.sched_getaffinity(0)) // replications if jobs is None else 1
+    try:
+        if most < 2:
+            return 1
+        if threads is not None:
+            return _core.threads_for(plan, most)[0]
+        if _core.threads_that_pay(plan, most) == 1:
+            return 1
+        # Threads that wait for each other are slow where they wait for a processor too.
+        free = (len(os.sched_getaffinity(0)) - max(0, _running_beside() - ours)) // replications
+        return _core.threads_that_pay(plan, free) if free > 1 else 1
+    except _core.PlanError as refused:
+        raise ScenarioError([_refusal(plan, *refused.args)]) from None
 
 
-def threads_of(plan: str, most: int, asked_for: bool) -> int:
-    """On how many threads, at most ``most``, a replication runs; unless they were asked for, only
-    where several are faster than one."""
-    if most == 1:
-        return 1
-    return _core.threads_for(plan, most)[0] if asked_for else _core.threads_that_pay(plan, most)
+def _running_beside() -> int:
+    """How many other threads of the machine run or wait for a processor, as a rule: the median of a
+    few looks. Its load average would count what ran a minute ago, such as our last run."""
+    looks = []
+    for _ in range(LOOKS):
+        time.sleep(BETWEEN_LOOKS)
+        try:
+            load = LOAD.read_text(encoding="ascii")
+        except OSError:
+            return 0
+        looks.append(int(load.split()[3].partition("/")[0]) - 1)
+    return sorted(looks)[LOOKS // 2]
 
 
 class Executor(Generic[T]):
@@ -116,11 +148,10 @@ class Executor(Generic[T]):
         pool: futures.Executor | None = None,
     ) -> None:
         self.jobs = jobs or len(os.sched_getaffinity(0))
+        self._asked_for = (jobs, threads)
+        """Replications at a time and threads of each, or None."""
         self._pool = pool
         """What runs replications; None for so many threads."""
-        self._threads = threads
-        """Threads of each replication; None for those that are left, where they pay."""
-        self._spare = spare_processors(jobs)
         self.stopped: str | None = None
         """The limit of time or memory that ended the work, in words."""
         self._checkpoints = checkpoints or Checkpoints()
@@ -174,18 +205,20 @@ class Executor(Generic[T]):
                 yield begun.index, end.value
                 return
             begun.outcomes = {}
-            each = self._threads_of_each(len(step) + len(self._tasks))
+            each = self._threads_of_each(step)
             for index, replication in enumerate(step):
                 control = _core.Control(self._limits.max_events, self._checkpoints.flows_in)
                 task = _Task(begun, begun.outcomes, index, replication, control, each)
                 self._begin(task, pool)
 
-    def _threads_of_each(self, replications: int) -> int:
-        """How many threads one of so many replications may have."""
-        if self._limits != NO_LIMITS:
+    def _threads_of_each(self, step: Sequence[Replication]) -> int:
+        """How many threads each replication of a step has. They differ in their seeds only."""
+        if not step or self._limits != NO_LIMITS:
             # A run on several threads cannot be cut off between two events.
             return 1
-        return self._threads or max(1, self._spare // max(1, replications))
+        ours = sum(task.threads for task in self._tasks.values())
+        replications = len(step) + len(self._tasks)
+        return threads_of(step[0].plan, replications, *self._asked_for, ours)
 
     def _begin(self, task: _Task[T], pool: futures.Executor) -> None:
         found = self._checkpoints.find(task.replication)
@@ -200,8 +233,7 @@ class Executor(Generic[T]):
         """Runs a replication; called in a thread."""
         before = time.thread_time()
         try:
-            plan = task.replication.plan
-            threads = threads_of(plan, task.threads, self._threads is not None)
+            plan, threads = task.replication.plan, task.threads
             kernels = {each.name: each.paths for each in task.replication.kernels}
             raw = _core.run(plan, task.replication.seed, task.control, kernels, threads)
         except _core.PlanError as refused:
