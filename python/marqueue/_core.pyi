@@ -417,7 +417,7 @@ def estimated_bytes(plan_json: str, rows_leave: bool = False) -> float:
     """An estimate of the largest memory that a run takes, bytes, if rows of flows leave it or
     not."""
 
-def estimated_memory(plan_json: str) -> tuple[float, float, float, float, int]:
+def estimated_memory(plan_json: str) -> tuple[float, float, float, float, float, int]:
     """What a run takes whose rows of flows leave it, and what its result has
     (``marqueue.simulation.memory.Estimate``)."""
 

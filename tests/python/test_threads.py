@@ -116,6 +116,13 @@ def test_what_runs_beside_leaves_it_one(
     assert threads_of(pays, 1, None, 2) == 2, "they were asked for"
 
 
+def test_it_has_one_where_there_is_no_memory_for_two(
+    pays: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(executor, "free_bytes", lambda: 1e6)
+    assert threads_of(pays, 1, None, None) == 1
+
+
 def test_replications_come_before_threads(pays: str) -> None:
     assert threads_of(pays, 2, None, None) == 1
     assert threads_of(pays, 1, 1, None) == 1, "one job was asked for, so one processor"

@@ -73,9 +73,9 @@ pub fn estimated_bytes(plan_json: &str, rows_leave: bool) -> PyResult<f64> {
 
 /// The fields of an [`Estimate`], in their order.
 #[pyfunction]
-pub fn estimated_memory(plan_json: &str) -> PyResult<(f64, f64, f64, f64, usize)> {
-    let Estimate { bytes, released, flows, rows, windows } = Estimate::of(&parse(plan_json)?);
-    Ok((bytes, released, flows, rows, windows))
+pub fn estimated_memory(plan_json: &str) -> PyResult<(f64, f64, f64, f64, f64, usize)> {
+    let Estimate { bytes, released, of_thread, flows, rows, windows } = Estimate::of(&parse(plan_json)?);
+    Ok((bytes, released, of_thread, flows, rows, windows))
 }
 
 /// The kernels of a run, by the names that its plan has: image, first program and tc.

@@ -60,6 +60,16 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
 
 /// What the flows with RACK take for it, if so many packets are outstanding in all.
 fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
+    let flows = flows_with_rack(plan);
+    if flows == 0.0 {
+        return 0.0;
+    }
+    let segments = outstanding * flows / plan.initial_flows() as f64;
+    let of_small_windows = segments.min(flows * SMALL_WINDOW) * PER_SMALL_WINDOW_SEGMENT;
+    flows * PER_RACK_FLOW + segments * PER_RACK_SEGMENT + of_small_windows
+}
+
+fn flows_with_rack(plan: &Plan) -> f64 {
     let of_group = |traffic: &TrafficPlan| {
         let TrafficKind::Tcp { transport, count, .. } = &traffic.kind else { return 0.0 };
         let transport = &plan.transports[*transport];
@@ -68,13 +78,7 @@ fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
             _ => 0.0,
         }
     };
-    let flows: f64 = plan.traffic.iter().map(of_group).sum();
-    if flows == 0.0 {
-        return 0.0;
-    }
-    let segments = outstanding * flows / plan.initial_flows() as f64;
-    let of_small_windows = segments.min(flows * SMALL_WINDOW) * PER_SMALL_WINDOW_SEGMENT;
-    flows * PER_RACK_FLOW + segments * PER_RACK_SEGMENT + of_small_windows
+    plan.traffic.iter().map(of_group).sum()
 }
 
 /// What a run takes whose rows of flows leave it, and what its result has.
@@ -85,6 +89,8 @@ pub struct Estimate {
     /// What of it goes back to the system when the run has ended, bytes: the block of all flows. Smaller blocks mostly stay
     /// with the process.
     pub released: f64,
+    /// What each thread but the first takes, bytes: it has all flows, and a part of the packets.
+    pub of_thread: f64,
     /// The mean number of flows.
     pub flows: f64,
     /// The number of their rows that the result has in memory.
@@ -100,6 +106,10 @@ impl Estimate {
         Estimate {
             bytes: estimated_bytes(plan, true),
             released: bytes_of_slots(plan),
+            of_thread: BASE
+                + bytes_of_slots(plan)
+                + plan.initial_flows() as f64 * PER_FLOW
+                + flows_with_rack(plan) * PER_RACK_FLOW,
             flows,
             rows: if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows },
             windows: plan.boundaries.len() + 1,

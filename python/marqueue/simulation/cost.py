@@ -149,7 +149,7 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
         cpu = wall * each
         wall *= max(1.0, at_a_time * each / processors)
     from_system = max(0.0, first.cpu - start.cpu)
-    memory += added_bytes(replication.plan, at_a_time, experiment.scenario.replications)
+    memory += added_bytes(replication.plan, at_a_time, experiment.scenario.replications, each)
     growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
     memory += COPIES * number * growth
     return Cost(

@@ -21,6 +21,7 @@ from marqueue.programs.registry import broken
 from marqueue.results.output_file import unwritable
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
+from marqueue.simulation.memory import added_bytes, free_bytes
 
 T = TypeVar("T")
 
@@ -99,8 +100,8 @@ def threads_of(
 ) -> int:
     """On how many threads each of so many replications runs, where ``jobs`` at a time and
     ``threads`` of each were asked for or not; ``ours`` is how many threads of other replications
-    run here. Without being asked for, several are only used where they are faster than one, and on
-    processors that have nothing else to do.
+    run here. Without being asked for, several are only used where they are faster than one, on
+    processors that have nothing else to do, and where there is memory for them.
 
     Raises ScenarioError if the plan cannot be run.
     """
@@ -116,7 +117,9 @@ def threads_of(
             return 1
         # Threads that wait for each other are slow where they wait for a processor too.
         free = (len(os.sched_getaffinity(0)) - max(0, _running_beside() - ours)) // replications
-        return _core.threads_that_pay(plan, free) if free > 1 else 1
+        pay = _core.threads_that_pay(plan, free) if free > 1 else 1
+        fit = (n for n in range(pay, 1, -1) if added_bytes(plan, 1, 1, n) <= free_bytes())
+        return next(fit, 1)
     except _core.PlanError as refused:
         raise ScenarioError([_refusal(plan, *refused.args)]) from None
 
@@ -161,6 +164,16 @@ class Executor(Generic[T]):
         self._tasks: dict[Future[Outcome], _Task[T]] = {}
         self._begun: list[_ActiveWork[T]] = []
         self._done = 0.0
+
+    def threads_asked_for(self, plan: str) -> int:
+        """The threads that each replication of a plan has because so many were asked for, else 1.
+
+        Raises ScenarioError if the plan cannot be run.
+        """
+        _, threads = self._asked_for
+        if threads is None or self._limits != NO_LIMITS:
+            return 1
+        return threads_of(plan, 1, None, threads)
 
     def complete(self, works: Iterable[Work[T]], total: float) -> Generator[tuple[int, T]]:
         """Yields the results of the works as they complete, each with its index.

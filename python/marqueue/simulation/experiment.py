@@ -85,8 +85,9 @@ class Experiment:
     def work(self, executor: Executor[Any], limits: Limits) -> Work[Result | None]:
         """The steps of the experiment for an executor. Raises RunError if its memory is not
         there."""
-        threads = min(executor.jobs, self.scenario.replications)
-        refuse_beyond_memory(plan_text(self.scenario), threads, self.scenario.replications)
+        plan, replications = plan_text(self.scenario), self.scenario.replications
+        jobs = min(executor.jobs, replications)
+        refuse_beyond_memory(plan, jobs, replications, executor.threads_asked_for(plan))
         return Work(_steps(self, executor, limits), self.seconds)
 
 

@@ -69,6 +69,8 @@ class Estimate(NamedTuple):
     """The largest memory of the run."""
     released: float
     """What of it goes back to the system when the run has ended, bytes."""
+    of_thread: float
+    """What each thread but the first takes, bytes."""
     flows: float
     """The mean number of flows."""
     rows: float
@@ -76,39 +78,44 @@ class Estimate(NamedTuple):
     windows: int
     """The number of measuring windows."""
 
-    def added(self, threads: int, replications: int) -> float:
-        """The memory that so many threads take at most which run replications, and then the result
-        of all, bytes."""
+    def added(self, jobs: int, replications: int, threads: int = 1) -> float:
+        """The memory that is taken at most while so many replications at a time run, each on so
+        many threads, and then by the result of all, bytes."""
         if replications * self.flows <= MANY:
             parts, of_flows = 0.0, self.flows * OF_FLOW
         else:
             parts, of_flows = PARTS, self.rows * (OF_ROW + 8 * self.windows)
-        running = threads * self.bytes + max(replications - threads, 0) * of_flows
-        left = threads * (self.bytes - self.released)
+        of_one = self.bytes + (threads - 1) * self.of_thread
+        running = jobs * of_one + max(replications - jobs, 0) * of_flows
+        left = jobs * (of_one - threads * self.released)
         return max(running, left + LIBRARIES + parts + replications * of_flows)
 
 
-def added_bytes(plan: str, threads: int, replications: int) -> float:
-    """What a run adds to the memory of this process at most while as many threads run a plan and
-    its result is made, bytes; of the result without samples of links."""
-    return Estimate(*_core.estimated_memory(plan)).added(threads, replications)
+def added_bytes(plan: str, jobs: int, replications: int, threads: int = 1) -> float:
+    """What a run adds to the memory of this process at most while so many replications of a plan at
+    a time run, each on so many threads, and its result is made, bytes; of the result without
+    samples of links."""
+    return Estimate(*_core.estimated_memory(plan)).added(jobs, replications, threads)
 
 
-def refuse_beyond_memory(plan: str, threads: int, replications: int) -> None:
-    """Raises RunError, with what would fit, if as many threads that run a plan, and the flows of
-    its result, take more memory than there is."""
+def refuse_beyond_memory(plan: str, jobs: int, replications: int, threads: int = 1) -> None:
+    """Raises RunError, with what would fit, if so many replications of a plan at a time, each on so
+    many threads, and the flows of the result, take more memory than there is."""
     estimate = Estimate(*_core.estimated_memory(plan))
     free = free_bytes()
-    if (needed := estimate.added(threads, replications)) <= free:
+    if (needed := estimate.added(jobs, replications, threads)) <= free:
         return
-    beside = "" if threads == 1 else f" in {threads} threads"
+    beside = "" if jobs * threads == 1 else f" in {jobs * threads} threads"
     message = (
         f"the run takes about {needed / GB:.3g} GB of memory{beside}, and "
         f"{free / GB:.3g} GB are free"
     )
-    fits = (n for n in range(1, threads) if estimate.added(n, replications) <= free)
-    if fit := max(fits, default=0):
-        raise RunError(f"{message}; with --jobs {fit} it fits")
+    for fewer in range(threads - 1, 0, -1):
+        if estimate.added(jobs, replications, fewer) <= free:
+            raise RunError(f"{message}; with --threads {fewer} it fits")
+    for fewer in range(jobs - 1, 0, -1):
+        if estimate.added(fewer, replications) <= free:
+            raise RunError(f"{message}; with --jobs {fewer} it fits")
     of_one = estimate.added(1, replications)
     raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one, free)}")
 
