@@ -33,6 +33,7 @@ Steps = Generator[Sequence[Replication], Sequence[Outcome], T]
 after a limit is reached), and returns a result."""
 
 LOAD = Path("/proc/loadavg")
+"""Its fourth field is how many threads of the machine run or wait for a processor."""
 LOOKS = 5
 """Looks at how many threads run, so that what takes a millisecond does not count."""
 BETWEEN_LOOKS = 0.001
