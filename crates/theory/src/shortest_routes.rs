@@ -172,7 +172,7 @@ mod tests {
         fn no_other_route_is_shorter(
             links in prop::collection::vec((0u32..9, 0u32..9, 0u64..1000, 0usize..4), 0..40), roots in prop::collection::vec(0u32..9, 1..4)
         ) {
-            // Of one window of time, of all of them, and much longer ones beside short ones.
+            // Without delay, of few values, so that many routes are equal, and much longer ones beside short ones.
             let edges: Vec<Edge> = links
                 .iter()
                 .map(|&(start, end, delay, unit)| Edge { start, end, delay: delay * [0, 1, 1000, 1_000_000_000][unit] })

@@ -135,14 +135,14 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     number = round(experiment.seconds / duration)
     processors = len(os.sched_getaffinity(0))
     at_a_time = min(jobs or processors, number)
+    each = threads_of(replication.plan, number, jobs, threads)
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
-    refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1)
+    refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1, each)
     # The first run takes memory from the system, which those after it find.
     first, start = _run(replication, 1), _run(replication, 1)
     part, rest = _measured(replication, plan, start)
     cpu = wall = part.cpu + rest.cpu
-    each = threads_of(replication.plan, number, jobs, threads)
     if each > 1:
         one = max(part.cpu - start.cpu, TINY)
         wall = start.cpu + (cpu - start.cpu) * _on_threads(replication, plan, part, each) / one
