@@ -37,6 +37,8 @@ main()
 """
 """The command, which says its memory at the end."""
 
+ONE = ("--jobs", "1", "--threads", "1")
+
 SCENARIOS = Path(__file__).parents[1] / "scenarios"
 HEAD = (
     "set-up",
@@ -111,9 +113,9 @@ SET_UPS: Mapping[str, Callable[[], Scenario]] = {
 
 
 def command(*arguments: str) -> tuple[str, int]:
-    """What the command prints, and the largest memory of its process, bytes."""
+    """What ``marqueue run`` prints, and the largest memory of its process, bytes."""
     done = subprocess.run(
-        [sys.executable, "-c", COMMAND, "run", *arguments, "--jobs", "1", "--threads", "1"],
+        [sys.executable, "-c", COMMAND, "run", *arguments],
         check=True,
         capture_output=True,
         text=True,
@@ -125,7 +127,7 @@ def command(*arguments: str) -> tuple[str, int]:
 
 def predicted(file: Path) -> dict[str, float]:
     """The prediction for a scenario file."""
-    cost = json.loads(command(str(file), "--estimate", "--json")[0])
+    cost = json.loads(command(str(file), *ONE, "--estimate", "--json")[0])
     return {
         "packets": cost["packets"],
         "cpu": cost["cpu_seconds"],
@@ -137,7 +139,7 @@ def predicted(file: Path) -> dict[str, float]:
 def came(file: Path) -> dict[str, float]:
     """What the whole run takes."""
     out = file.with_suffix("")
-    _, peak = command(str(file), "-o", str(out))
+    _, peak = command(str(file), *ONE, "-o", str(out))
     provenance = Result.load(out).provenance
     # The result has packets by measuring window, without those before.
     each = replications_of(load(file), NO_LIMITS)[0]

@@ -1,7 +1,6 @@
 """Rows of flows that leave the engine during a run: results do not depend on it."""
 
 import json
-import re
 import resource
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 
 import marqueue._core as _core
+from benches.estimate import command
 from marqueue import Result, Scenario, from_toml, run, with_overrides
 from marqueue.results.many_flows import MANY
 from marqueue.results.samples import samples_of
@@ -199,28 +199,6 @@ def test_a_stopping_rule_reads_very_many_flows(scenario: Scenario) -> None:
     assert stopped.provenance.stopping["met"]
 
 
-SAYING_ITS_MEMORY = """
-import atexit, sys
-from marqueue.cli import main
-status = lambda: print(open("/proc/self/status").read(), file=sys.stderr)
-atexit.register(status)
-main()
-"""
-
-
-def peak_bytes(*arguments: str) -> tuple[str, int]:
-    """What the command prints, and the largest memory of its process."""
-    done = subprocess.run(
-        [sys.executable, "-c", SAYING_ITS_MEMORY, "run", *arguments],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    # What the system tells of children at their end would include this process.
-    [peak] = re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)
-    return done.stdout, 1024 * int(peak)
-
-
 def test_memory_of_very_many_flows_is_predicted(tmp_path: Path) -> None:
     (file := tmp_path / "scenario.toml").write_text(SCENARIO)
     many = [
@@ -230,6 +208,6 @@ def test_memory_of_very_many_flows_is_predicted(tmp_path: Path) -> None:
         "--set",
         "topology.bottleneck.rate=2 Gbit/s",
     ]
-    printed, _ = peak_bytes(*many, "--estimate", "--json")
-    _, taken = peak_bytes(*many, "--no-report", "-o", str(tmp_path / "out"))
+    printed, _ = command(*many, "--estimate", "--json")
+    _, taken = command(*many, "--no-report", "-o", str(tmp_path / "out"))
     assert json.loads(printed)["memory"] == pytest.approx(taken, rel=0.2)
