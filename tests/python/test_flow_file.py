@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benches.estimate import command
 
 import marqueue._core as _core
-from benches.estimate import command
 from marqueue import Result, Scenario, from_toml, run, with_overrides
 from marqueue.results.many_flows import MANY
 from marqueue.results.samples import samples_of
