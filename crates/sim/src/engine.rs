@@ -36,6 +36,7 @@ use crate::plan::{LinkPlan, Plan};
 use crate::resource::Resource;
 use crate::result::{CwndResult, FlowTable, MediaTrace, RateTrace, SenderTrace};
 use crate::route::Routes;
+use crate::slots::Slots;
 use crate::timers::Timers;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
@@ -97,6 +98,8 @@ enum Source {
     Timers,
     /// An arrival process.
     Process(u32),
+    /// The end of a period of [`crate::slots`].
+    EndOfPeriod,
     /// The sampler.
     Sample,
     /// The end of a measuring window.
@@ -164,9 +167,15 @@ pub struct Engine {
     outside: Vec<u32>,
     routes: Routes,
     flows: Vec<Flow>,
-    free_slots: Vec<u32>,
-    /// Are slots of flows that have ended used again?
-    reuses_slots: bool,
+    /// Slots of flows that have ended, if they are used again.
+    slots: Option<Box<Slots>>,
+    /// Packets of flows whose slots are others' now: those that entered the network here less those that left it here. None
+    /// of them is in the network.
+    retired: i64,
+    /// Flows that have arrived, those ahead of the clock included.
+    created: u64,
+    /// Flows that have arrived.
+    arrived: u64,
     timers: Timers,
     timers_source: u32,
     arrivals: Vec<Arrivals>,
@@ -229,6 +238,10 @@ impl Engine {
         if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
             ask_for_huge_pages(flows.spare_capacity_mut());
         }
+        let slots = reuses_slots(plan).then(|| {
+            let (me, parts) = part.as_ref().map_or((0, 1), Part::number_of);
+            Box::new(Slots::new(me, parts))
+        });
         let mut engine = Engine {
             now: Time::ZERO,
             events: EventQueue::new(0),
@@ -240,8 +253,10 @@ impl Engine {
             outside: (0u32..).zip(&plan.links).filter(|(_, link)| link.router().is_some()).map(|(l, _)| l).collect(),
             routes,
             flows,
-            free_slots: Vec::new(),
-            reuses_slots: reuses_slots(plan),
+            slots,
+            retired: 0,
+            created: 0,
+            arrived: 0,
             timers: Timers::default(),
             timers_source: NONE,
             arrivals: Vec::new(),
@@ -341,6 +356,7 @@ impl Engine {
             Source::Stop => self.stop_group(),
             Source::Timers => self.fire_timer(),
             Source::Process(i) => self.random_arrival(i as usize),
+            Source::EndOfPeriod => self.end_period(),
             Source::Sample => self.take_sample(),
             Source::Edge => return self.end_window(),
         }

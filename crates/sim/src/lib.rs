@@ -58,6 +58,7 @@ pub mod resource;
 pub mod result;
 mod route;
 pub mod run;
+mod slots;
 mod stack_plan;
 mod timers;
 mod timing_wheel;

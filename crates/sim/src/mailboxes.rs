@@ -53,17 +53,17 @@ pub struct Mailboxes<Batch> {
     boxes: Vec<Apart<Mailbox<Batch>>>,
     /// The shortest time in which anything gets from one part to another, by `from * parts + to`; `None` if nothing does.
     lookahead: Vec<Option<Dur>>,
-    /// The longest of these.
+    /// How far a part may be ahead of one that it hears nothing of.
     longest: Dur,
 }
 
 impl<Batch: Handover> Mailboxes<Batch> {
     /// Empty boxes between so many parts, all of which are at the beginning.
-    pub fn new(parts: usize, lookahead: Vec<Option<Dur>>) -> Mailboxes<Batch> {
+    pub fn new(parts: usize, lookahead: Vec<Option<Dur>>, longest: Dur) -> Mailboxes<Batch> {
         Mailboxes {
             clocks: (0..parts).map(|_| Apart(AtomicU64::new(0))).collect(),
             boxes: (0..parts * parts).map(|_| Apart(Mailbox::new())).collect(),
-            longest: lookahead.iter().flatten().copied().max().unwrap_or(Dur(u64::MAX)),
+            longest,
             lookahead,
         }
     }
@@ -202,7 +202,7 @@ mod tests {
         fn new() -> Shared {
             let lookahead = (0..PARTS * PARTS).map(|i| (i / PARTS != i % PARTS).then_some(LOOKAHEAD)).collect();
             let parts = [Mutex::new(Part::new(PARTS)), Mutex::new(Part::new(PARTS))];
-            Shared { mailboxes: Mailboxes::new(PARTS, lookahead), parts }
+            Shared { mailboxes: Mailboxes::new(PARTS, lookahead, LOOKAHEAD), parts }
         }
 
         fn step(&self, part: usize) -> bool {

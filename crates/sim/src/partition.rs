@@ -15,6 +15,8 @@ mod one_thread;
 
 use crate::plan::{LinkPlan, Plan};
 use crate::route::{Routes, Stage};
+use crate::slots::PERIOD;
+use crate::traffic::reuses_slots;
 use balance::{Division, Groups};
 use load::loads;
 use marqueue_core::{Dur, Time};
@@ -62,6 +64,8 @@ pub struct Partition {
     pub lookahead: Vec<Option<Dur>>,
     /// The shortest of these.
     pub shortest: Dur,
+    /// The longest of these.
+    pub longest: Dur,
     /// The links of each part from which packets go to another part.
     pub borders: Vec<Vec<u32>>,
 }
@@ -104,7 +108,8 @@ impl Partition {
         }
         let least_work = spreads.iter().map(|(work, _)| *work).fold(f64::MAX, f64::min);
         let found = spreads.iter().find(|(work, _)| *work <= least_work * AS_GOOD);
-        found.map(|(_, part_of)| map.partition(part_of)).ok_or(reason)
+        let most = if reuses_slots(plan) { PERIOD } else { FOREVER };
+        found.map(|(_, part_of)| map.partition(part_of, most)).ok_or(reason)
     }
 
     /// When the parts meet after `clock`: they cannot know of each other's events more than the shortest lookahead ahead.
@@ -273,8 +278,8 @@ impl Map {
         groups
     }
 
-    /// The partition in which each place is in this part.
-    fn partition(&self, part_of: &[u32]) -> Partition {
+    /// The partition in which each place is in this part. No lookahead is longer than `most`.
+    fn partition(&self, part_of: &[u32], most: Dur) -> Partition {
         let parts = part_of.iter().max().map_or(1, |&last| last as usize + 1);
         let mut lookahead = vec![None; parts * parts];
         let mut borders = vec![Vec::new(); parts];
@@ -284,7 +289,7 @@ impl Map {
                 continue;
             }
             let shortest: &mut Option<Dur> = &mut lookahead[from * parts + to];
-            *shortest = Some(shortest.map_or(way.lookahead, |known| known.min(way.lookahead)));
+            *shortest = Some(way.lookahead.min(shortest.unwrap_or(most)));
             if !borders[from].contains(&way.link) {
                 borders[from].push(way.link);
             }
@@ -295,7 +300,8 @@ impl Map {
             of_link: part_of[..self.links].to_vec(),
             of_senders: part_of[self.links..][..self.routes].to_vec(),
             of_receivers: part_of[self.links + self.routes..].to_vec(),
-            shortest: lookahead.iter().flatten().copied().min().unwrap_or(FOREVER),
+            shortest: lookahead.iter().flatten().copied().min().unwrap_or(most),
+            longest: lookahead.iter().flatten().copied().max().unwrap_or(most),
             lookahead,
             borders,
         }

@@ -6,10 +6,10 @@ use common::parts::*;
 use common::*;
 use marqueue_aqm::{catalogue, Signal};
 use marqueue_core::params::Value;
-use marqueue_core::Time;
+use marqueue_core::{Dur, Rate, Time};
 use marqueue_sim::delay_law::DelayLaw;
 use marqueue_sim::plan::*;
-use marqueue_sim::{digest, rehearse, threads_for, Control, OneThread};
+use marqueue_sim::{digest, rehearse, Control};
 
 #[test]
 fn flows_that_end() {
@@ -122,13 +122,22 @@ fn flows_that_arrive_in_parts_that_take_turns() {
     }
 }
 
+/// Of so many flows that arrive those get the slots of others that have ended.
 #[test]
-fn if_more_arrive_than_have_slots_there_is_one_thread() {
-    let mut plan = dumbbell("newreno", red());
-    plan.duration = secs(0.5);
-    plan.boundaries = vec![];
-    plan.traffic.push(arriving("many", vec![0], 201_000.0, Time::ZERO));
-    assert_eq!(threads_for(&plan, 2).expect("the plan is valid"), (1, Some(OneThread::ManyFlowsArrive)));
-    plan.traffic[3] = arriving("as many as there are", vec![0], 199_000.0, Time::ZERO);
-    assert_eq!(threads_for(&plan, 2).expect("the plan is valid"), (2, None));
+fn very_many_flows_that_arrive() {
+    for queue in [red(), queue("fq_codel", values(&[]), 3000, Signal::Drop)] {
+        let mut plan = dumbbell("sack", queue);
+        (plan.duration, plan.boundaries, plan.sample) = (secs(0.7), vec![secs(0.3), secs(0.5)], Dur::ZERO);
+        plan.links.iter_mut().for_each(|link| link.rate = Rate(1000 * link.rate.0));
+        plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.01)])));
+        plan.transports[0].params.insert("delayed_ack".into(), Value::Number(0.02));
+        plan.traffic.truncate(2);
+        plan.traffic.push(arriving("many", vec![0, 1, 2], 170_000.0, Time::ZERO));
+        let TrafficKind::Poisson { size, law, .. } = &mut plan.traffic[2].kind else { unreachable!("flows arrive") };
+        (*size, *law) = (1, FlowSizes::Constant);
+        same_on_all(&plan, 47, 2);
+        let flows = go(&plan, 47).flows;
+        let ended = flows.end.iter().filter(|&&end| end < plan.duration).count();
+        assert!(flows.end.len() > 100_000 && ended > 50_000, "{ended} of {} flows end", flows.end.len());
+    }
 }

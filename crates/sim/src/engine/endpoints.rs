@@ -62,7 +62,6 @@ impl Engine {
         }
         flow.count_left();
         self.rearm(packet.flow());
-        self.reuse_if_finished(packet.flow());
         None
     }
 
@@ -115,9 +114,7 @@ impl Engine {
             FlowKind::Media(_) => return self.on_media_report(packet),
             // Its slot and its place in the network have been given back above.
             FlowKind::External(_) => return self.record_fate(packet, self.now, Fate::AtSender),
-            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::TcpReceiver(_) => {
-                return self.reuse_if_finished(packet.flow())
-            }
+            FlowKind::Udp(_) | FlowKind::Packets | FlowKind::TcpReceiver(_) => return,
         };
         let config = &self.configs[flow.transport as usize];
         let flags = packet.head().flags();
@@ -155,7 +152,10 @@ impl Engine {
             self.rows.end(flow, self.now);
             flow.kind = FlowKind::TcpReceiver(receiver);
             self.segments.clear();
-            return self.reuse_if_finished(f);
+            if let Some(slots) = &mut self.slots {
+                slots.end(f);
+            }
+            return;
         }
         let deadline = tcp.deadline();
         if deadline < flow.timer {

@@ -1,10 +1,11 @@
-//! The start and end of flows: creates them from the plan, and reuses the slots of finished ones.
+//! The start and end of flows: creates them from the plan, and gives their slots to others when they have ended.
 
-use super::{Engine, Entrance};
+use super::{Engine, Entrance, Source};
 use crate::flow::{Flow, FlowKind, RateBased, Tcp, Udp, UdpSource};
 use crate::flow_rows::FlowSink;
 use crate::plan::{Plan, TrafficKind, TrafficPlan};
 use crate::result::{RateTrace, SenderTrace};
+use crate::slots::{Left, PERIOD};
 use crate::traffic::{draw_packets, ArrivalKind, Arrivals, Writer};
 use crate::window_meter::WindowMeter;
 use marqueue_cc::{rate_based, Receiver, Sender};
@@ -184,7 +185,7 @@ impl Engine {
             row,
             data_stage,
         };
-        let slot = match self.free_slots.pop() {
+        let slot = match self.slots.as_mut().and_then(|slots| slots.take()) {
             Some(slot) => {
                 self.flows[slot as usize] = flow;
                 slot
@@ -221,14 +222,18 @@ impl Engine {
         let phase = arrivals.rng.uniform();
         let size = draw_packets(*law, *size, &mut arrivals.rng);
         arrivals.advance();
+        self.created += 1;
         self.rows.make_room();
+        if let Some(slots) = &mut self.slots {
+            slots.come_to(at);
+        }
         self.add_tcp(group, route, transport, Some(size), at, phase)
     }
 
-    /// Creates the flows that will arrive, in the order of their arrivals, up to that in slot `f`. The part of the network
-    /// in which it sends is ahead of this one.
-    pub(super) fn create_arrivals_up_to(&mut self, f: u32) {
-        while self.flows.len() <= f as usize {
+    /// Creates flows that will arrive, in the order of their arrivals, until there have been `arrived` in all. So many have arrived
+    /// in a part of the network that is ahead of this one.
+    pub(super) fn create_arrivals(&mut self, arrived: u64) {
+        while self.created < arrived {
             let of_flows = (0..self.arrivals.len()).filter(|&i| self.arrivals[i].packet_flow().is_none());
             let Some(i) = of_flows.min_by_key(|&i| self.arrivals[i].next) else { unreachable!("flows arrive") };
             let at = self.arrivals[i].next;
@@ -238,14 +243,47 @@ impl Engine {
         }
     }
 
-    /// Frees the slot of a finished flow once its last packet has left the network, if slots are reused. A timer entry
-    /// that is left over is ignored, because its time is not that of the slot.
-    pub(super) fn reuse_if_finished(&mut self, f: u32) {
-        let flow = &self.flows[f as usize];
-        let FlowKind::TcpReceiver(receiver) = &flow.kind else { return };
-        if flow.in_flight == 0 && receiver.deadline() == Time::NEVER && self.reuses_slots {
-            self.free_slots.push(f);
+    /// A period of [`crate::slots`] ends: slots become free, and all parts of the network are told what is left here of
+    /// flows that have ended.
+    pub(super) fn end_period(&mut self) {
+        let now = self.now;
+        // Queues compute late what they drop.
+        for l in 0..self.links.len() as u32 {
+            if matches!(self.links[l as usize].entrance, Entrance::Resource(_)) {
+                self.catch_up(l, now);
+                self.release_dropped(l);
+            }
         }
+        let Some(mut slots) = self.slots.take() else { return };
+        for f in slots.read_reports(now) {
+            self.retire(f);
+        }
+        let report = slots.report(now, |f| {
+            let flow = &self.flows[f as usize];
+            let owes_ack = match &flow.kind {
+                FlowKind::Tcp(Tcp { receiver, .. }) | FlowKind::TcpReceiver(receiver) => {
+                    receiver.deadline() != Time::NEVER
+                }
+                _ => false,
+            };
+            Left { in_flight: flow.in_flight, owes_ack }
+        });
+        self.slots = Some(slots);
+        self.tell(&report);
+        self.schedule(Source::EndOfPeriod, now + PERIOD);
+    }
+
+    /// Nothing is left of flow `f` in the network, and its slot will be another's. A timer entry that is left over is ignored,
+    /// because its time is not that of the slot.
+    fn retire(&mut self, f: u32) {
+        let flow = &mut self.flows[f as usize];
+        self.rows.settle_window(flow);
+        let in_flight = std::mem::take(&mut flow.in_flight);
+        // Where it had its receiver only, its sender is still there.
+        if let FlowKind::Tcp(tcp) = &mut flow.kind {
+            flow.kind = FlowKind::TcpReceiver(std::mem::take(&mut tcp.receiver));
+        }
+        self.retired += i64::from(in_flight.cast_signed());
     }
 }
 

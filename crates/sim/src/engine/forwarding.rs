@@ -182,6 +182,9 @@ impl Engine {
         let arrival = pipe.pass(due, &self.edges);
         if arrival.is_none() {
             self.on_leaving_network(&packet);
+            if let Some(slots) = self.slots.as_mut().filter(|_| due > self.now) {
+                slots.lose_ahead(due, packet.flow());
+            }
         }
         arrival
     }
@@ -320,7 +323,6 @@ impl Engine {
             self.release_options(packet);
         }
         self.flows[packet.flow() as usize].count_left();
-        self.reuse_if_finished(packet.flow());
     }
 
     /// An acknowledgement, or data with signals, has arrived or is lost: frees its slot.

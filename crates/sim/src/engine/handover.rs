@@ -5,6 +5,7 @@ use super::{Engine, Entrance};
 use crate::batch::{Batch, FormAndLink, Sent};
 use crate::partition::Partition;
 use crate::route::Stage;
+use crate::slots::Report;
 use marqueue_core::{Flags, Packet, Time};
 
 /// The part of a network that an engine simulates.
@@ -44,6 +45,11 @@ impl Part {
             handed_over: 0,
             accepted: 0,
         }
+    }
+
+    /// Its number, and how many parts there are.
+    pub(super) fn number_of(&self) -> (usize, usize) {
+        (self.me as usize, self.out.len())
     }
 }
 
@@ -112,7 +118,16 @@ impl Engine {
     pub fn out(&mut self) -> &mut [Batch] {
         let Some(part) = &mut self.part else { return &mut [] };
         part.handed_over += part.out.iter().map(Batch::len).sum::<usize>();
+        part.out.iter_mut().for_each(|batch| batch.arrived = self.arrived);
         &mut part.out
+    }
+
+    /// Tells all other parts what is left here of flows that have ended.
+    pub(super) fn tell(&mut self, report: &Report) {
+        let Some(part) = &mut self.part else { return };
+        for (_, batch) in part.out.iter_mut().enumerate().filter(|(to, _)| *to != part.me as usize) {
+            batch.reports.push(report.clone());
+        }
     }
 
     /// Accepts packets from part `from`, and empties the batch. None of them arrives before the time to which this part has
@@ -120,9 +135,10 @@ impl Engine {
     pub fn accept(&mut self, from: usize, batch: &mut Batch) {
         let Some(part) = &mut self.part else { return };
         let mut known = std::mem::take(&mut part.known[from]);
-        if let Some(newest) = batch.newest_flow() {
-            self.create_arrivals_up_to(newest);
+        if let Some(slots) = &mut self.slots {
+            batch.reports.drain(..).for_each(|report| slots.accept(from, report));
         }
+        self.create_arrivals(batch.arrived);
         let mut packets = batch.packets(&mut known);
         while let Some((at, l, mut packet, has_slot)) = packets.next() {
             if let Some(soon) = packets.flow(AHEAD) {

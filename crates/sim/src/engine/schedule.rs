@@ -6,6 +6,7 @@ use crate::flow::FlowKind;
 use crate::line::Line;
 use crate::plan::Plan;
 use crate::route::Stage;
+use crate::slots::PERIOD;
 use crate::traffic::{draw_size, ArrivalKind};
 use crate::window_meter::WindowMeter;
 use marqueue_aqm::Qdisc;
@@ -60,19 +61,21 @@ impl Engine {
     /// Schedules the first event of every source that is not a link's.
     pub(super) fn schedule_all(&mut self) {
         self.sources.extend((0..self.arrivals.len()).map(|i| Source::Process(i as u32)));
+        self.sources.extend(self.slots.is_some().then_some(Source::EndOfPeriod));
         self.sources.extend([Source::Sample, Source::Edge]);
         self.events = EventQueue::new(self.lines.len() + self.sources.len());
         self.schedule(Source::Edge, self.edges[0]);
         self.schedule_timers();
         self.schedule_stop();
         self.schedule(Source::Sample, self.next_sample);
+        self.schedule(Source::EndOfPeriod, Time::ZERO + PERIOD);
         for i in 0..self.arrivals.len() {
             self.schedule(Source::Process(i as u32), self.arrivals[i].next);
         }
     }
 
-    /// Sets the event of a source that is not a link's. These sources are the last, so the search starts at the end.
-    fn schedule(&mut self, source: Source, time: Time) {
+    /// Sets the event of a source that is not a link's, if there is one. These sources are the last, so the search starts at the end.
+    pub(super) fn schedule(&mut self, source: Source, time: Time) {
         if let Some(i) = self.sources.iter().rposition(|&s| s == source) {
             self.events.set((self.lines.len() + i) as u32, time);
         }
@@ -129,7 +132,7 @@ impl Engine {
         let in_flight: i64 = self.flows.iter().map(|f| i64::from(f.in_flight as i32)).sum();
         let on_links: usize = self.lines.iter().map(Line::len).sum();
         let found = (on_links + self.links.iter().map(waiting).sum::<usize>()) as i64;
-        assert_eq!(in_flight, found + self.packets_elsewhere(), "packets appear or vanish between links");
+        assert_eq!(in_flight + self.retired, found + self.packets_elsewhere(), "packets appear or vanish between links");
     }
 
     pub(super) fn take_sample(&mut self) {
@@ -170,6 +173,7 @@ impl Engine {
         let arrivals = &mut self.arrivals[i];
         match &mut arrivals.kind {
             ArrivalKind::Flows { .. } => {
+                self.arrived += 1;
                 let created = arrivals.ahead.pop_front();
                 let f = created.map_or_else(|| self.create_arrival(i), |(_, f)| f);
                 self.flow_timer(f);

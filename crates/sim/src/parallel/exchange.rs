@@ -24,7 +24,7 @@ pub struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     pub fn new(partition: &'a Partition, control: &'a Control) -> Exchange<'a> {
-        let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone());
+        let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone(), partition.longest);
         Exchange { partition, control, mailboxes, broken_off: AtomicBool::new(false) }
     }
 

@@ -1,15 +1,12 @@
 //! Why a run has one thread only.
 
 use crate::plan::{MediaPlan, Plan, QuicPlan, TrafficKind};
-use crate::traffic::reuses_slots;
 use marqueue_cc::program::{program_of, PREFIX};
 use std::fmt;
 
 /// Why a run has one thread only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OneThread {
-    /// So many flows arrive during the run that they take the slots of others that have ended.
-    ManyFlowsArrive,
     /// A queue's packets are traced.
     PacketTrace,
     /// Media flows.
@@ -27,7 +24,6 @@ pub enum OneThread {
 impl fmt::Display for OneThread {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            OneThread::ManyFlowsArrive => "more than 100,000 flows arrive during the run",
             OneThread::PacketTrace => "the packets of a queue are traced",
             OneThread::Media => "there are media flows",
             OneThread::Outside => "QUIC flows or kernels take part",
@@ -54,10 +50,10 @@ pub fn obstacle(plan: &Plan) -> Option<OneThread> {
         return Some(OneThread::PacketTrace);
     }
     plan.traffic.iter().find_map(|traffic| match traffic.kind {
-        TrafficKind::Poisson { .. } => reuses_slots(plan).then_some(OneThread::ManyFlowsArrive),
         TrafficKind::Media(MediaPlan { .. }) => Some(OneThread::Media),
         TrafficKind::Quic(QuicPlan { .. }) => Some(OneThread::Outside),
         TrafficKind::Tcp { .. }
+        | TrafficKind::Poisson { .. }
         | TrafficKind::Cbr { .. }
         | TrafficKind::Recorded { .. }
         | TrafficKind::Paced { .. }

@@ -1,0 +1,151 @@
+//! The slots of flows that have ended, which flows that arrive get again.
+//!
+//! The slot of a flow decides results: by it flow queueing hashes, and of timers that are due at the same instant that of
+//! the lower slot fires first. So all parts of a network ([`crate::partition`]) must give a flow the same slot, and none of them
+//! knows alone whether a flow has ended and has no packet left. They tell each other: at the end of each *period* of
+//! simulated time each part makes a [`Report`], and at the end of the next period all have the reports of all and draw
+//! the same conclusion. Alone on one thread an engine does the same with its own reports.
+//!
+//! - At the end of the period in which its sender ends, a flow is reported as ended.
+//! - At the end of the next period, and of each further one while it is needed, each part reports what is left of the flow
+//!   in it.
+//! - One period later it is known whether nothing was left in any part. Then the slot is free from the end of that period on.
+//!
+//! Why slots are free a period after this is known: a part that is behind creates a flow, of which it gets a packet, before
+//! the flow arrives ([`crate::engine`]'s handover). It is less than a period behind, so it knows the slots that are free then.
+
+use marqueue_core::{Dur, Time};
+use std::collections::VecDeque;
+
+/// The length of a period, ns, is 2 to this power: 67 ms.
+const PERIOD_BITS: u32 = 26;
+/// A period. No part may be further ahead of another, or it would not have its report.
+pub const PERIOD: Dur = Dur(1 << PERIOD_BITS);
+
+/// What is left of a flow in one part of the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Packets that entered the network here less those that left it here, modulo 2^32: the sum over all parts is the number in the
+    /// network.
+    pub in_flight: u32,
+    /// Does its receiver here owe an acknowledgement?
+    pub owes_ack: bool,
+}
+
+/// What a part tells all others at the end of a period.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The slots of flows whose senders were in this part and ended in this period.
+    ended: Vec<u32>,
+    /// What is left here of each flow that all parts know to have ended, in the order of slots.
+    left: Vec<Left>,
+}
+
+/// Free slots, and those of flows that have ended.
+#[derive(Debug)]
+pub struct Slots {
+    /// The number of the part.
+    me: usize,
+    /// Slots that the next flows get, the next one last.
+    free: Vec<u32>,
+    /// Slots that are free from the next period on.
+    free_soon: Vec<u32>,
+    /// The period to which `free` belongs.
+    period: u64,
+    /// The slots of flows whose senders have ended here in this period.
+    ended: Vec<u32>,
+    /// The slots of flows that all parts know to have ended, in order.
+    known: Vec<u32>,
+    /// Reports of each part that have not been read, the oldest first.
+    reports: Vec<VecDeque<Report>>,
+    /// Packets of flows that were lost at a time ahead of the clock when it was known, and that time.
+    lost_ahead: Vec<(Time, u32)>,
+}
+
+impl Slots {
+    /// Those of part `me` of so many parts.
+    pub fn new(me: usize, parts: usize) -> Slots {
+        Slots {
+            me,
+            free: Vec::new(),
+            free_soon: Vec::new(),
+            period: 0,
+            ended: Vec::new(),
+            known: Vec::new(),
+            // At the end of the first period none has been made.
+            reports: vec![VecDeque::from([Report::default()]); parts],
+            lost_ahead: Vec::new(),
+        }
+    }
+
+    /// From now on slots are those that are free at `at`, which may be ahead of the clock. Flows come to this in the order of
+    /// their arrivals.
+    pub fn come_to(&mut self, at: Time) {
+        let period = at.0 >> PERIOD_BITS;
+        if period > self.period {
+            self.period = period;
+            self.free.append(&mut self.free_soon);
+        }
+    }
+
+    /// The slot of the next flow, if one is free.
+    pub fn take(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    /// The sender of the flow in `slot` has ended in this part.
+    pub fn end(&mut self, slot: u32) {
+        self.ended.push(slot);
+    }
+
+    /// A packet of the flow in `slot` is lost at `at`, which is ahead of the clock.
+    #[cold]
+    pub fn lose_ahead(&mut self, at: Time, slot: u32) {
+        self.lost_ahead.push((at, slot));
+    }
+
+    /// Part `from` made this report.
+    pub fn accept(&mut self, from: usize, report: Report) {
+        self.reports[from].push_back(report);
+    }
+
+    /// A period ends at `now`: reads the reports of the end of the last one, which all parts have made. Returns the slots that
+    /// become free, in order; nothing is left of their flows in any part.
+    pub fn read_reports(&mut self, now: Time) -> Vec<u32> {
+        self.come_to(now);
+        let next = |of_part: &mut VecDeque<Report>| of_part.pop_front().expect("no part is a period ahead of another");
+        let reports: Vec<Report> = self.reports.iter_mut().map(next).collect();
+        let is_left = |i: usize| {
+            let of_parts = || reports.iter().map(|report| report.left[i]);
+            of_parts().any(|left| left.owes_ack)
+                || of_parts().fold(0u32, |sum, left| sum.wrapping_add(left.in_flight)) != 0
+        };
+        let (mut freed, mut stay) = (Vec::new(), Vec::new());
+        for (i, &slot) in self.known.iter().enumerate() {
+            if is_left(i) { &mut stay } else { &mut freed }.push(slot);
+        }
+        stay.extend(reports.iter().flat_map(|report| &report.ended));
+        stay.sort_unstable();
+        self.known = stay;
+        debug_assert!(self.free_soon.is_empty(), "those of the last period are free");
+        self.free_soon.clone_from(&freed);
+        freed
+    }
+
+    /// Makes the report of the period that ends at `now`. `left` tells what is left of a flow here by what has been computed, and
+    /// all that happens before `now` has been.
+    pub fn report(&mut self, now: Time, left: impl Fn(u32) -> Left) -> Report {
+        let mut report = Report {
+            ended: std::mem::take(&mut self.ended),
+            left: self.known.iter().map(|&slot| left(slot)).collect(),
+        };
+        self.lost_ahead.retain(|&(at, _)| at >= now);
+        for (_, slot) in &self.lost_ahead {
+            if let Ok(i) = self.known.binary_search(slot) {
+                report.left[i].in_flight = report.left[i].in_flight.wrapping_add(1);
+            }
+        }
+        self.reports[self.me].push_back(report.clone());
+        report
+    }
+}
