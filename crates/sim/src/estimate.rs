@@ -5,7 +5,7 @@ use crate::flow_rows::MOST;
 use crate::line::Line;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan};
 use crate::queue_times::QueueTimes;
-use crate::traffic::{expected_arrivals, slots_for};
+use crate::traffic::expected_arrivals;
 use marqueue_aqm::{Buffer, Limit};
 use marqueue_cc::config::LossDetection;
 use marqueue_cc::Config;
@@ -118,7 +118,7 @@ impl Estimate {
 }
 
 fn bytes_of_slots(plan: &Plan) -> f64 {
-    slots_for(plan) * size_of::<Flow>() as f64
+    plan.initial_flows() as f64 * size_of::<Flow>() as f64
 }
 
 /// Can rows leave a run of `plan`?

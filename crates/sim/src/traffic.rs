@@ -4,9 +4,6 @@ use crate::plan::{FlowSizes, Gaps, Plan, SizeLaw, TrafficKind, TrafficPlan, Writ
 use marqueue_core::{math, Dur, Rng, Time};
 use std::collections::VecDeque;
 
-/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 32 MB.
-const MOST_SLOTS: f64 = 1e5;
-
 /// The number of flows that are expected to arrive during the run.
 pub fn expected_arrivals(plan: &Plan) -> f64 {
     let of_group = |traffic: &TrafficPlan| match traffic.kind {
@@ -18,17 +15,9 @@ pub fn expected_arrivals(plan: &Plan) -> f64 {
     plan.traffic.iter().map(of_group).sum()
 }
 
-/// Do flows that arrive get the slots of flows that have ended? Otherwise a flow's slot is its row in the flow table:
-/// parts of a network agree on it without knowing which flows have ended.
-pub fn reuses_slots(plan: &Plan) -> bool {
-    expected_arrivals(plan) > MOST_SLOTS
-}
-
-/// The number of slots to allocate: those of the flows that exist from the start and, where slots are not reused, of the
-/// flows that arrive. More than four standard deviations above the mean arrive in one run of 30,000.
-pub fn slots_for(plan: &Plan) -> f64 {
-    let arriving = if reuses_slots(plan) { 0.0 } else { expected_arrivals(plan) };
-    plan.initial_flows() as f64 + arriving + 4.0 * arriving.sqrt()
+/// Do flows arrive during the run? They get the slots of flows that have ended (see [`crate::slots`]).
+pub fn flows_arrive(plan: &Plan) -> bool {
+    plan.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Poisson { .. }))
 }
 
 /// A Poisson process of flow or packet arrivals.
