@@ -9,7 +9,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::fs::File;
 use std::io;
-use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -121,13 +120,17 @@ impl FlowSink for FlowWriter {
         if written.file.is_none() {
             written.layout = Layout::of(table);
         }
-        let row = written.rows;
-        written.rows += table.len() as u64;
-        written.write(&self.directory, row, table, 0..table.len());
+        if written.error.is_none() {
+            written.error = written.append(&self.directory, table).err();
+        }
     }
 
-    fn replace(&self, row: u32, table: &FlowTable, at: usize) {
-        self.lock().write(&self.directory, u64::from(row), table, at..at + 1);
+    fn replace_sent(&self, row: u32, table: &FlowTable, at: usize) {
+        self.lock().change(row, |record| record.copy_sent(0, table, at));
+    }
+
+    fn replace_delivered(&self, row: u32, table: &FlowTable, at: usize) {
+        self.lock().change(row, |record| record.copy_delivered(0, table, at));
     }
 
     fn has_failed(&self) -> bool {
@@ -136,24 +139,35 @@ impl FlowSink for FlowWriter {
 }
 
 impl Written {
-    /// Writes rows of a table as those from `row` on. After an error nothing is written.
-    fn write(&mut self, directory: &Path, row: u64, table: &FlowTable, places: Range<usize>) {
-        if self.error.is_some() {
-            return;
-        }
-        let mut records = Vec::with_capacity(places.len() * self.layout.size() as usize);
-        places.for_each(|at| self.layout.write(table, at, &mut records));
-        if let Err(error) = self.write_records(directory, row, &records) {
-            self.error = Some(error);
-        }
-    }
-
-    fn write_records(&mut self, directory: &Path, row: u64, records: &[u8]) -> io::Result<()> {
+    fn append(&mut self, directory: &Path, table: &FlowTable) -> io::Result<()> {
         let file = match self.file.take() {
             Some(file) => file,
             None => tempfile::tempfile_in(directory)?,
         };
-        self.file.insert(file).write_all_at(records, row * self.layout.size())
+        let mut records = Vec::with_capacity(table.len() * self.layout.size() as usize);
+        (0..table.len()).for_each(|at| self.layout.write(table, at, &mut records));
+        self.file.insert(file).write_all_at(&records, self.rows * self.layout.size())?;
+        self.rows += table.len() as u64;
+        Ok(())
+    }
+
+    /// Changes a row that it has. After an error nothing is written.
+    fn change(&mut self, row: u32, change: impl FnOnce(&mut FlowTable)) {
+        if self.error.is_none() {
+            self.error = self.try_change(row, change).err();
+        }
+    }
+
+    fn try_change(&self, row: u32, change: impl FnOnce(&mut FlowTable)) -> io::Result<()> {
+        let file = self.file.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        let size = self.layout.size();
+        let mut record = vec![0; size as usize];
+        file.read_exact_at(&mut record, u64::from(row) * size)?;
+        let mut table = self.layout.read(&record);
+        change(&mut table);
+        record.clear();
+        self.layout.write(&table, 0, &mut record);
+        file.write_all_at(&record, u64::from(row) * size)
     }
 }
 

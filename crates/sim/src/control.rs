@@ -26,7 +26,7 @@ impl Control {
     }
 
     /// The same for a run with very many flows that arrive: if `sink` has got rows, it gets all, and the table of the
-    /// result is empty. A run on several threads, and one whose flows end outside, keep all rows.
+    /// result is empty. A run whose flows end outside keeps all rows.
     #[must_use]
     pub fn with_flow_sink(self, sink: Arc<dyn FlowSink>) -> Control {
         Control { flow_sink: Some(sink), ..self }

@@ -25,6 +25,9 @@ const PER_RACK_SEGMENT: f64 = 96.0;
 /// The same beyond, of so many segments of each flow: a small window varies more, and its buffer is as large as it ever was.
 const PER_SMALL_WINDOW_SEGMENT: f64 = 49.0;
 const SMALL_WINDOW: f64 = 20.0;
+/// How long a flow that arrives has its slot, s: until it ends, and three or four periods of [`crate::slots`]. How long it takes
+/// to end depends on how busy the network is; this is that of short flows with typical round-trip times.
+const LIFE: f64 = 1.0;
 /// A row of a flow that has ended, without its measuring windows.
 const PER_ROW: f64 = 64.0;
 /// With the unused part of a ring that grows by an eighth, on average.
@@ -43,11 +46,7 @@ const BASE: f64 = 4e6;
 /// ([`crate::FlowSink`])?
 pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
-    let rows = 8.0 * windows + PER_ROW;
-    let flows = plan.initial_flows() as f64 * (PER_FLOW + rows);
-    // Columns double when they grow.
-    let arrived = 2.0 * arriving(plan);
-    let arrived = if rows_leave && may_leave(plan) { arrived.min(MOST as f64) } else { arrived };
+    let flows = living(plan) * PER_FLOW + plan.initial_flows() as f64 * bytes_of_row(plan);
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
     let carried = carried(plan);
@@ -55,7 +54,19 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let links: f64 = packets.iter().map(|packets| packets.bytes(windows)).sum();
     let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
     let rack = of_rack(plan, outstanding);
-    BASE + bytes_of_slots(plan) + flows + rack + arrived * rows + 2.0 * samples * sampled * PER_SAMPLE + links
+    let arrived = bytes_of_arrived(plan, rows_leave);
+    BASE + bytes_of_slots(plan) + flows + rack + arrived + 2.0 * samples * sampled * PER_SAMPLE + links
+}
+
+fn bytes_of_row(plan: &Plan) -> f64 {
+    8.0 * (plan.boundaries.len() + 1) as f64 + PER_ROW
+}
+
+/// The rows of flows that arrive.
+fn bytes_of_arrived(plan: &Plan, rows_leave: bool) -> f64 {
+    // Columns double when they grow.
+    let rows = 2.0 * arriving(plan);
+    bytes_of_row(plan) * if rows_leave && may_leave(plan) { rows.min(MOST as f64) } else { rows }
 }
 
 /// What the flows with RACK take for it, if so many packets are outstanding in all.
@@ -108,7 +119,8 @@ impl Estimate {
             released: bytes_of_slots(plan),
             of_thread: BASE
                 + bytes_of_slots(plan)
-                + plan.initial_flows() as f64 * PER_FLOW
+                + living(plan) * PER_FLOW
+                + bytes_of_arrived(plan, true)
                 + flows_with_rack(plan) * PER_RACK_FLOW,
             flows,
             rows: if may_leave(plan) && flows > MOST as f64 { 0.0 } else { flows },
@@ -118,7 +130,16 @@ impl Estimate {
 }
 
 fn bytes_of_slots(plan: &Plan) -> f64 {
-    plan.initial_flows() as f64 * size_of::<Flow>() as f64
+    living(plan) * size_of::<Flow>() as f64
+}
+
+/// How many slots of flows there are: those of the flows that exist from the start, and of those that arrive in `LIFE`.
+fn living(plan: &Plan) -> f64 {
+    let arriving = plan.traffic.iter().map(|traffic| match traffic.kind {
+        TrafficKind::Poisson { rate, .. } => rate * LIFE,
+        _ => 0.0,
+    });
+    plan.initial_flows() as f64 + arriving.sum::<f64>().min(expected_arrivals(plan))
 }
 
 /// Can rows leave a run of `plan`?

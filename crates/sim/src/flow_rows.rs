@@ -21,8 +21,11 @@ const MOST_GONE: usize = 1 << 10;
 pub trait FlowSink: Debug + Send + Sync {
     /// Takes the next rows, all of `table`. Those of flows that have not ended are replaced later.
     fn append(&self, table: &FlowTable);
-    /// Replaces the row of this number, which it has, by the row at place `at` of `table`.
-    fn replace(&self, row: u32, table: &FlowTable, at: usize);
+    /// In the row of this number, which it has, replaces what the sender counts by that of the row at place `at` of `table`
+    /// ([`FlowTable::copy_sent`]).
+    fn replace_sent(&self, row: u32, table: &FlowTable, at: usize);
+    /// The same of what the receiver counts ([`FlowTable::copy_delivered`]).
+    fn replace_delivered(&self, row: u32, table: &FlowTable, at: usize);
     /// Could it not take what it was given?
     fn has_failed(&self) -> bool;
 }
@@ -210,7 +213,7 @@ impl Leaving {
     /// Hands over the row of a flow that has ended after the row left.
     fn replace_ended(&mut self, row: u32) {
         let Some(at) = self.index(row) else { return };
-        self.sink.replace(row, &self.living, at);
+        self.replace(row, at);
         self.gone[at] = true;
         self.number_gone += 1;
         if self.number_gone > MOST_GONE.max(self.left.len() / 2) {
@@ -232,8 +235,13 @@ impl Leaving {
     fn replace_living(&self) {
         for (at, &row) in self.left.iter().enumerate() {
             if !self.gone[at] {
-                self.sink.replace(row, &self.living, at);
+                self.replace(row, at);
             }
         }
+    }
+
+    fn replace(&self, row: u32, at: usize) {
+        self.sink.replace_sent(row, &self.living, at);
+        self.sink.replace_delivered(row, &self.living, at);
     }
 }

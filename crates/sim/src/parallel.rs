@@ -6,7 +6,7 @@
 //! a packet that arrives there. So each part sees its events in the order in which one thread would process them.
 
 mod exchange;
-mod part;
+mod row_merger;
 mod team;
 
 use crate::control::Control;
@@ -15,12 +15,11 @@ use crate::plan::{Plan, TrafficKind};
 use crate::plan_check::check_plan;
 use crate::prepare::{prepare, refuse_external};
 use crate::programs::NoPrograms;
-use crate::result::{FlowTable, RunResult};
+use crate::result::RunResult;
 use crate::route::Routes;
 use crate::run::{run, RunError};
-use exchange::Exchange;
+use exchange::{result_of, Exchange};
 use marqueue_core::Time;
-use part::{engine_of, result_of};
 use team::Team;
 
 /// On how many threads, at most `most`, this plan runs, and why on no more if it is one.
@@ -89,7 +88,7 @@ pub fn rehearse(
     let (mut engines, mut work) = (Vec::new(), Vec::new());
     for part in 0..parts {
         let began = clock();
-        engines.push(engine_of(plan, seed, partition, part)?);
+        engines.push(exchange.engine(plan, seed, part)?);
         work.push(clock() - began);
     }
     let (mut bound, mut meetings) = (partition.next_meeting(Time::ZERO), 0);
@@ -131,7 +130,11 @@ fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>
 
 /// Runs the parts of a plan, each on a thread.
 fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -> Result<RunResult, RunError> {
-    let results = Team::new(plan, seed, Exchange::new(partition, control)).run()?;
+    let results = Team::new(plan, seed, Exchange::new(partition, control)).run();
+    if control.has_lost_rows() {
+        return Err(RunError::FlowSinkFailed);
+    }
+    let results = results?;
     control.record(plan.duration);
     Ok(merge(plan, partition, results))
 }
@@ -139,7 +142,6 @@ fn run_parts(plan: &Plan, seed: u64, control: &Control, partition: &Partition) -
 /// One result from those of all parts: each thing from the part that it belongs to.
 fn merge(plan: &Plan, partition: &Partition, mut results: Vec<RunResult>) -> RunResult {
     let of_link = |l: usize| partition.of_link[l] as usize;
-    let of_row = |table: &FlowTable, row: u32| partition.of_senders[table.route[row as usize] as usize] as usize;
     let of_group = |group: usize| match plan.traffic[group].kind {
         TrafficKind::Tcp { route, .. } => partition.of_senders[route] as usize,
         _ => 0,
@@ -148,8 +150,9 @@ fn merge(plan: &Plan, partition: &Partition, mut results: Vec<RunResult>) -> Run
     for (part, result) in (1..).zip(results) {
         replace(&mut merged.links, result.links, |link| of_link(link.link) == part);
         replace(&mut merged.pipes, result.pipes, |pipe| of_link(pipe.link) == part);
-        replace(&mut merged.senders, result.senders, |trace| of_row(&merged.flows, trace.flow) == part);
-        replace(&mut merged.rate_traces, result.rate_traces, |trace| of_row(&merged.flows, trace.flow) == part);
+        // Those of senders in other parts are empty.
+        replace(&mut merged.senders, result.senders, |trace| !trace.rows.is_empty());
+        replace(&mut merged.rate_traces, result.rate_traces, |trace| !trace.rows.is_empty());
         replace(&mut merged.cwnds, result.cwnds, |cwnds| of_group(cwnds.group) == part);
         let sends = |route: u32| partition.of_senders[route as usize] as usize == part;
         let receives = |route: u32| partition.of_receivers[route as usize] as usize == part;

@@ -215,20 +215,31 @@ impl FlowTable {
     /// Takes from another table of the same flows what senders count, where the sender is there, and what receivers
     /// count, where the receiver is there. Both are told the route.
     pub fn take_ends(&mut self, other: &FlowTable, sends: impl Fn(u32) -> bool, receives: impl Fn(u32) -> bool) {
-        let windows = self.windows();
-        for (row, &route) in self.route.iter().enumerate() {
+        for row in 0..self.len() {
+            let route = self.route[row];
             if sends(route) {
-                self.end[row] = other.end[row];
-                self.sent[row] = other.sent[row];
-                self.retransmits[row] = other.retransmits[row];
-                self.timeouts[row] = other.timeouts[row];
-                self.ecn_cuts[row] = other.ecn_cuts[row];
+                self.copy_sent(row, other, row);
             }
             if receives(route) {
-                let cells = row * windows..(row + 1) * windows;
-                self.delivered[cells.clone()].copy_from_slice(&other.delivered[cells]);
+                self.copy_delivered(row, other, row);
             }
         }
+    }
+
+    /// Copies what the sender counts of the flow at place `at` of another table into row `row`.
+    pub fn copy_sent(&mut self, row: usize, other: &FlowTable, at: usize) {
+        self.end[row] = other.end[at];
+        self.sent[row] = other.sent[at];
+        self.retransmits[row] = other.retransmits[at];
+        self.timeouts[row] = other.timeouts[at];
+        self.ecn_cuts[row] = other.ecn_cuts[at];
+    }
+
+    /// Copies what the receiver counts of the flow at place `at` of another table into row `row`.
+    pub fn copy_delivered(&mut self, row: usize, other: &FlowTable, at: usize) {
+        let windows = self.windows();
+        let delivered = &other.delivered[at * windows..][..windows];
+        self.delivered[row * windows..][..windows].copy_from_slice(delivered);
     }
 }
 

@@ -149,3 +149,118 @@ impl Slots {
         report
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const NO_SLOTS: [u32; 0] = [];
+    const NOTHING: Left = Left { in_flight: 0, owes_ack: false };
+
+    fn end_of(period: u64) -> Time {
+        Time(period << PERIOD_BITS)
+    }
+
+    /// The slots of so many parts.
+    fn parts(count: usize) -> Vec<Slots> {
+        (0..count).map(|me| Slots::new(me, count)).collect()
+    }
+
+    /// A period ends in all parts. `left` tells what is left of a flow in a part. Returns the slots that become free.
+    fn end_period(parts: &mut [Slots], period: u64, left: impl Fn(usize, u32) -> Left) -> Vec<u32> {
+        let now = end_of(period);
+        let freed: Vec<_> = parts.iter_mut().map(|slots| slots.read_reports(now)).collect();
+        assert!(freed.iter().all(|of_part| *of_part == freed[0]), "parts disagree: {freed:?}");
+        for me in 0..parts.len() {
+            let report = parts[me].report(now, |slot| left(me, slot));
+            for to in (0..parts.len()).filter(|&to| to != me) {
+                parts[to].accept(me, report.clone());
+            }
+        }
+        freed[0].clone()
+    }
+
+    #[test]
+    fn a_slot_is_free_when_nothing_is_left_in_any_part() {
+        let mut parts = parts(2);
+        parts[0].end(7);
+        // More packets of it entered the network in the one part, and more left it in the other.
+        let left = |me, _| Left { in_flight: if me == 0 { 3 } else { 3u32.wrapping_neg() }, owes_ack: false };
+        assert_eq!(end_period(&mut parts, 1, left), NO_SLOTS, "it is reported as ended");
+        assert_eq!(end_period(&mut parts, 2, left), NO_SLOTS, "what is left of it is reported");
+        assert_eq!(end_period(&mut parts, 3, left), [7], "all know that it is nothing");
+        for slots in &mut parts {
+            slots.come_to(Time(end_of(4).0 - 1));
+            assert_eq!(slots.take(), None);
+            slots.come_to(end_of(4));
+            assert_eq!((slots.take(), slots.take()), (Some(7), None));
+        }
+    }
+
+    #[test]
+    fn a_packet_or_an_acknowledgement_that_is_owed_keeps_a_slot() {
+        for kept in [Left { in_flight: 1, ..NOTHING }, Left { owes_ack: true, ..NOTHING }] {
+            let mut parts = parts(3);
+            parts[1].end(4);
+            for period in 1..10 {
+                assert_eq!(end_period(&mut parts, period, |me, _| if me == 2 { kept } else { NOTHING }), NO_SLOTS);
+            }
+            assert_eq!(end_period(&mut parts, 10, |_, _| NOTHING), NO_SLOTS);
+            assert_eq!(end_period(&mut parts, 11, |_, _| NOTHING), [4]);
+        }
+    }
+
+    #[test]
+    fn a_packet_that_will_be_lost_is_in_the_network_until_then() {
+        let mut parts = parts(1);
+        parts[0].end(4);
+        parts[0].lose_ahead(end_of(3), 4);
+        let freed: Vec<_> = (1..=5).map(|period| end_period(&mut parts, period, |_, _| NOTHING)).collect();
+        assert_eq!(freed, [vec![], vec![], vec![], vec![], vec![4]], "it is lost when the third period has ended");
+    }
+
+    #[test]
+    fn a_part_that_is_behind_knows_the_slots_of_flows_that_arrive_in_the_next_period() {
+        let mut parts = parts(2);
+        parts[0].end(1);
+        parts[1].end(2);
+        let freed: Vec<_> = (1..=3).map(|period| end_period(&mut parts, period, |_, _| NOTHING)).collect();
+        assert_eq!(freed.concat(), [1, 2]);
+        parts[1].come_to(Time(end_of(5).0 - 1));
+        assert_eq!(parts[1].take(), Some(2));
+        // The one comes to that time only later.
+        assert_eq!(end_period(&mut parts, 4, |_, _| NOTHING), NO_SLOTS);
+        parts[0].come_to(Time(end_of(5).0 - 1));
+        assert_eq!(parts[0].take(), Some(2));
+    }
+
+    proptest! {
+        /// Of each flow: the part and period in which it ends, and for how many periods something is left of it.
+        #[test]
+        fn each_slot_becomes_free_once_and_two_periods_after_nothing_was_left(
+            count in 1usize..4, flows in prop::collection::vec((0usize..4, 1u64..6, 0u64..6, any::<bool>()), 1..40)
+        ) {
+            let mut parts = parts(count);
+            let mut freed_in = vec![None; flows.len()];
+            for period in 1..20 {
+                for (slot, &(part, ends, ..)) in flows.iter().enumerate() {
+                    if ends == period {
+                        parts[part % count].end(slot as u32);
+                    }
+                }
+                let left = |me: usize, slot: u32| {
+                    let (part, ends, lasts, acks) = flows[slot as usize];
+                    let is_left = me == part % count && period < ends + lasts;
+                    Left { in_flight: u32::from(is_left && !acks), owes_ack: is_left && acks }
+                };
+                for slot in end_period(&mut parts, period, left) {
+                    prop_assert_eq!(freed_in[slot as usize].replace(period), None);
+                }
+            }
+            for (slot, &(_, ends, lasts, _)) in flows.iter().enumerate() {
+                prop_assert_eq!(freed_in[slot], Some((ends + lasts.max(1)) + 1));
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use marqueue_core::params::ParamValues;
 use marqueue_core::Time;
 use marqueue_sim::plan::*;
 use marqueue_sim::result::FlowTable;
-use marqueue_sim::{run, Control, FlowSink, RunError};
+use marqueue_sim::{digest, run, run_on, threads_for, Control, FlowSink, RunError};
 use std::sync::{Arc, Mutex};
 
 /// Rows of which some are in memory longer than 2^18 others.
@@ -40,17 +40,13 @@ impl FlowSink for Kept {
         kept.propagation.extend(&table.propagation);
     }
 
-    fn replace(&self, row: u32, table: &FlowTable, at: usize) {
-        let (mut kept, row) = (self.table.lock().expect("no thread has panicked"), row as usize);
-        let windows = table.windows();
-        kept.end[row] = table.end[at];
-        kept.sent[row] = table.sent[at];
-        kept.retransmits[row] = table.retransmits[at];
-        kept.timeouts[row] = table.timeouts[at];
-        kept.ecn_cuts[row] = table.ecn_cuts[at];
-        let delivered = &table.delivered[at * windows..][..windows];
-        kept.delivered[row * windows..][..windows].copy_from_slice(delivered);
-        self.replaced.lock().expect("no thread has panicked").push(row as u32);
+    fn replace_sent(&self, row: u32, table: &FlowTable, at: usize) {
+        self.table.lock().expect("no thread has panicked").copy_sent(row as usize, table, at);
+        self.replaced.lock().expect("no thread has panicked").push(row);
+    }
+
+    fn replace_delivered(&self, row: u32, table: &FlowTable, at: usize) {
+        self.table.lock().expect("no thread has panicked").copy_delivered(row as usize, table, at);
     }
 
     fn has_failed(&self) -> bool {
@@ -110,6 +106,24 @@ fn rows_that_leave_are_those_of_the_table() {
     assert!((25..2000).contains(&replaced.len()), "{} rows were replaced", replaced.len());
 }
 
+/// Senders and receivers are in different parts, which get there at different times.
+#[test]
+fn rows_that_leave_several_threads_are_those_of_one() {
+    let (mut plan, sink) = (plan(), Arc::new(Kept::default()));
+    if let TrafficKind::Tcp { trace, .. } = &mut plan.traffic[0].kind {
+        *trace = true;
+    }
+    let alone = run(&plan, 1, &Control::default().with_flow_sink(sink.clone())).expect("the plan is valid");
+    for threads in [2, 3] {
+        assert_eq!(threads_for(&plan, threads).expect("the plan is valid"), (threads, None));
+        let theirs = Arc::new(Kept::default());
+        let control = Control::default().with_flow_sink(theirs.clone());
+        assert_eq!(digest(&run_on(&plan, 1, &control, threads).expect("the plan is valid")), digest(&alone));
+        let [kept, theirs] = [&sink, &theirs].map(|kept| kept.table.lock().expect("no thread has panicked"));
+        assert_eq!(format!("{:?}", *theirs), format!("{:?}", *kept));
+    }
+}
+
 #[test]
 fn a_run_that_is_cut_off_hands_over_what_it_has() {
     let (plan, sink) = (plan(), Arc::new(Kept::default()));
@@ -135,5 +149,6 @@ fn a_run_whose_rows_cannot_be_handed_over_has_no_result() {
     let sink = Arc::new(Kept { fails: true, ..Kept::default() });
     let control = Control::default().with_flow_sink(sink);
     assert_eq!(run(&plan(), 1, &control).expect_err("the sink has failed"), RunError::FlowSinkFailed);
+    assert_eq!(run_on(&plan(), 1, &control, 2).expect_err("the sink has failed"), RunError::FlowSinkFailed);
     assert!(control.done_secs() < 6.0, "it ends at once");
 }

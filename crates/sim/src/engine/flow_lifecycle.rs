@@ -277,13 +277,12 @@ impl Engine {
     /// because its time is not that of the slot.
     fn retire(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
-        self.rows.settle_window(flow);
-        let in_flight = std::mem::take(&mut flow.in_flight);
-        // Where it had its receiver only, its sender is still there.
-        if let FlowKind::Tcp(tcp) = &mut flow.kind {
-            flow.kind = FlowKind::TcpReceiver(std::mem::take(&mut tcp.receiver));
+        self.retired += i64::from(std::mem::take(&mut flow.in_flight).cast_signed());
+        // Where its sender is not it has not ended.
+        if matches!(flow.kind, FlowKind::Tcp(_)) {
+            self.rows.end(flow, self.now);
+            flow.kind = FlowKind::TcpReceiver(Receiver::default());
         }
-        self.retired += i64::from(in_flight.cast_signed());
     }
 }
 

@@ -132,7 +132,11 @@ impl Engine {
         let in_flight: i64 = self.flows.iter().map(|f| i64::from(f.in_flight as i32)).sum();
         let on_links: usize = self.lines.iter().map(Line::len).sum();
         let found = (on_links + self.links.iter().map(waiting).sum::<usize>()) as i64;
-        assert_eq!(in_flight + self.retired, found + self.packets_elsewhere(), "packets appear or vanish between links");
+        assert_eq!(
+            in_flight + self.retired,
+            found + self.packets_elsewhere(),
+            "packets appear or vanish between links"
+        );
     }
 
     pub(super) fn take_sample(&mut self) {

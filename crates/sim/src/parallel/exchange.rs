@@ -1,13 +1,19 @@
-//! What the parts of a run share, and a step of one of them.
+//! What the parts of a run share, and each of them: its engine, a step, its result.
 
+use super::row_merger::RowMerger;
 use crate::batch::Batch;
 use crate::control::Control;
-use crate::engine::{Engine, Progress};
+use crate::engine::{Engine, Part, Progress};
 use crate::mailboxes::Mailboxes;
 use crate::partition::Partition;
-use crate::run::RunError;
+use crate::plan::Plan;
+use crate::prepare::prepare;
+use crate::programs::NoPrograms;
+use crate::result::RunResult;
+use crate::run::{collect, edges, measured, RunError};
 use marqueue_core::Time;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
 
 /// Number of events between two looks at the control.
 const EVENTS_PER_CHECK: u32 = 1 << 14;
@@ -18,6 +24,8 @@ pub struct Exchange<'a> {
     pub partition: &'a Partition,
     control: &'a Control,
     mailboxes: Mailboxes<Batch>,
+    /// Where rows of flows leave to.
+    rows: Option<Arc<RowMerger>>,
     /// A thread has panicked.
     broken_off: AtomicBool,
 }
@@ -25,7 +33,18 @@ pub struct Exchange<'a> {
 impl<'a> Exchange<'a> {
     pub fn new(partition: &'a Partition, control: &'a Control) -> Exchange<'a> {
         let mailboxes = Mailboxes::new(partition.parts, partition.lookahead.clone(), partition.longest);
-        Exchange { partition, control, mailboxes, broken_off: AtomicBool::new(false) }
+        let rows = control.flow_sink().map(|sink| Arc::new(RowMerger::new(partition, sink)));
+        Exchange { partition, control, mailboxes, rows, broken_off: AtomicBool::new(false) }
+    }
+
+    /// The engine of `part`.
+    pub fn engine(&self, plan: &Plan, seed: u64, part: usize) -> Result<Engine, RunError> {
+        let prepared = prepare(plan, seed, &NoPrograms).map_err(RunError::Invalid)?;
+        let mut engine = Engine::new(plan, seed, prepared, Some(Part::new(self.partition, part)));
+        if let Some(rows) = &self.rows {
+            engine.let_rows_leave(rows.of_part(part));
+        }
+        Ok(engine)
     }
 
     /// To what time `part` may be simulated next, unless it has to wait for others.
@@ -72,11 +91,16 @@ impl<'a> Exchange<'a> {
 
     /// Is there no use in going on?
     pub fn is_over(&self) -> bool {
-        self.control.is_cancelled() || self.broken_off.load(Ordering::Relaxed)
+        self.control.is_cancelled() || self.control.has_lost_rows() || self.broken_off.load(Ordering::Relaxed)
     }
 
     /// A thread has panicked: others need not wait for it.
     pub fn break_off(&self) {
         self.broken_off.store(true, Ordering::Relaxed);
     }
+}
+
+/// The result of one part whose engine has ended.
+pub fn result_of(plan: &Plan, engine: Engine) -> RunResult {
+    collect(engine.finish(), edges(plan), plan.duration, &measured(plan))
 }

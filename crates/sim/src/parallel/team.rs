@@ -4,8 +4,7 @@
 //! Where there are fewer free processors than threads, the part that a thread waits for may belong to a thread without a
 //! processor. It would get one some milliseconds later, and lose it again soon, at each of thousands of meetings.
 
-use super::exchange::Exchange;
-use super::part::{engine_of, result_of};
+use super::exchange::{result_of, Exchange};
 use crate::engine::Engine;
 use crate::mailboxes::Apart;
 use crate::plan::Plan;
@@ -136,7 +135,7 @@ impl<'a> Team<'a> {
         // Another thread may have taken this step since.
         let Some(bound) = self.exchange.bound(part) else { return Ok(false) };
         if let State::Unbuilt = *state {
-            *state = State::Running(Box::new(engine_of(self.plan, self.seed, self.exchange.partition, part)?));
+            *state = State::Running(Box::new(self.exchange.engine(self.plan, self.seed, part)?));
         }
         let State::Running(engine) = &mut *state else { unreachable!("a part that has ended has no bound") };
         if self.exchange.advance(part, engine, bound)? {
