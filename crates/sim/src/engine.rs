@@ -38,7 +38,7 @@ use crate::result::{CwndResult, FlowTable, MediaTrace, RateTrace, SenderTrace};
 use crate::route::Routes;
 use crate::slots::Slots;
 use crate::timers::Timers;
-use crate::traffic::{flows_arrive, Arrivals};
+use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
 use marqueue_cc::{Config, Options, Segment};
@@ -167,7 +167,7 @@ pub struct Engine {
     outside: Vec<u32>,
     routes: Routes,
     flows: Vec<Flow>,
-    /// Slots of flows that have ended, if flows arrive, which get them.
+    /// Slots of flows that have ended, if flows that arrive get them.
     slots: Option<Box<Slots>>,
     /// Packets of flows whose slots are others' now: those that entered the network here less those that left it here. None
     /// of them is in the network.
@@ -231,14 +231,14 @@ impl Engine {
             })
             .collect::<Vec<_>>();
         // Allocated at once: growing would copy all flows and fragment memory.
-        let mut flows = Vec::with_capacity(plan.initial_flows() as usize);
+        let mut flows = Vec::with_capacity(slots_for(plan) as usize);
         let queues = links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
         let next_events = NextEvents::new(queues, flows.capacity());
         let coming_flows = ComingFlows::new(&configs);
         if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
             ask_for_huge_pages(flows.spare_capacity_mut());
         }
-        let slots = flows_arrive(plan).then(|| {
+        let slots = reuses_slots(plan).then(|| {
             let (me, parts) = part.as_ref().map_or((0, 1), Part::number_of);
             Box::new(Slots::new(me, parts))
         });

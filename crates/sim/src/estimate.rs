@@ -5,7 +5,7 @@ use crate::flow_rows::MOST;
 use crate::line::Line;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan};
 use crate::queue_times::QueueTimes;
-use crate::traffic::expected_arrivals;
+use crate::traffic::{expected_arrivals, slots_for};
 use marqueue_aqm::{Buffer, Limit};
 use marqueue_cc::config::LossDetection;
 use marqueue_cc::Config;
@@ -25,9 +25,6 @@ const PER_RACK_SEGMENT: f64 = 96.0;
 /// The same beyond, of so many segments of each flow: a small window varies more, and its buffer is as large as it ever was.
 const PER_SMALL_WINDOW_SEGMENT: f64 = 49.0;
 const SMALL_WINDOW: f64 = 20.0;
-/// How long a flow that arrives has its slot, s: until it ends, and three or four periods of [`crate::slots`]. How long it takes
-/// to end depends on how busy the network is; this is that of short flows with typical round-trip times.
-const LIFE: f64 = 1.0;
 /// A row of a flow that has ended, without its measuring windows.
 const PER_ROW: f64 = 64.0;
 /// With the unused part of a ring that grows by an eighth, on average.
@@ -46,7 +43,7 @@ const BASE: f64 = 4e6;
 /// ([`crate::FlowSink`])?
 pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let windows = (plan.boundaries.len() + 1) as f64;
-    let flows = living(plan) * PER_FLOW + plan.initial_flows() as f64 * bytes_of_row(plan);
+    let flows = plan.initial_flows() as f64 * (PER_FLOW + bytes_of_row(plan));
     let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
     let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
     let carried = carried(plan);
@@ -119,7 +116,7 @@ impl Estimate {
             released: bytes_of_slots(plan),
             of_thread: BASE
                 + bytes_of_slots(plan)
-                + living(plan) * PER_FLOW
+                + plan.initial_flows() as f64 * PER_FLOW
                 + bytes_of_arrived(plan, true)
                 + flows_with_rack(plan) * PER_RACK_FLOW,
             flows,
@@ -130,16 +127,7 @@ impl Estimate {
 }
 
 fn bytes_of_slots(plan: &Plan) -> f64 {
-    living(plan) * size_of::<Flow>() as f64
-}
-
-/// How many slots of flows there are: those of the flows that exist from the start, and of those that arrive in `LIFE`.
-fn living(plan: &Plan) -> f64 {
-    let arriving = plan.traffic.iter().map(|traffic| match traffic.kind {
-        TrafficKind::Poisson { rate, .. } => rate * LIFE,
-        _ => 0.0,
-    });
-    plan.initial_flows() as f64 + arriving.sum::<f64>().min(expected_arrivals(plan))
+    slots_for(plan) * size_of::<Flow>() as f64
 }
 
 /// Can rows leave a run of `plan`?

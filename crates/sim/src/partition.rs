@@ -16,7 +16,7 @@ mod one_thread;
 use crate::plan::{LinkPlan, Plan};
 use crate::route::{Routes, Stage};
 use crate::slots::PERIOD;
-use crate::traffic::flows_arrive;
+use crate::traffic::reuses_slots;
 use balance::{Division, Groups};
 use load::loads;
 use marqueue_core::{Dur, Time};
@@ -108,7 +108,7 @@ impl Partition {
         }
         let least_work = spreads.iter().map(|(work, _)| *work).fold(f64::MAX, f64::min);
         let found = spreads.iter().find(|(work, _)| *work <= least_work * AS_GOOD);
-        let most = if flows_arrive(plan) { PERIOD } else { FOREVER };
+        let most = if reuses_slots(plan) { PERIOD } else { FOREVER };
         found.map(|(_, part_of)| map.partition(part_of, most)).ok_or(reason)
     }
 

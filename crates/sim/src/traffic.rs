@@ -4,6 +4,12 @@ use crate::plan::{FlowSizes, Gaps, Plan, SizeLaw, TrafficKind, TrafficPlan, Writ
 use marqueue_core::{math, Dur, Rng, Time};
 use std::collections::VecDeque;
 
+/// How long a flow that arrives has a slot that is reused, s: until it ends, and three or four periods of [`crate::slots`]. When
+/// it ends depends on how busy the network is; this is that of short flows with typical round-trip times.
+const LIFE: f64 = 1.0;
+/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 32 MB.
+const MOST_SLOTS: f64 = 1e5;
+
 /// The number of flows that are expected to arrive during the run.
 pub fn expected_arrivals(plan: &Plan) -> f64 {
     let of_group = |traffic: &TrafficPlan| match traffic.kind {
@@ -15,9 +21,22 @@ pub fn expected_arrivals(plan: &Plan) -> f64 {
     plan.traffic.iter().map(of_group).sum()
 }
 
-/// Do flows arrive during the run? They get the slots of flows that have ended (see [`crate::slots`]).
-pub fn flows_arrive(plan: &Plan) -> bool {
-    plan.traffic.iter().any(|traffic| matches!(traffic.kind, TrafficKind::Poisson { .. }))
+/// Do flows that arrive get the slots of flows that have ended (see [`crate::slots`])? Otherwise a flow's slot is its row in the
+/// flow table, so that flow queueing hashes each flow anew, as it does where flows have ports.
+pub fn reuses_slots(plan: &Plan) -> bool {
+    expected_arrivals(plan) > MOST_SLOTS
+}
+
+/// The number of slots to allocate: those of the flows that exist from the start and of the flows that arrive; where slots
+/// are reused, in `LIFE`. More than four standard deviations above the mean arrive in one run of 30,000.
+pub fn slots_for(plan: &Plan) -> f64 {
+    let in_life = |traffic: &TrafficPlan| match traffic.kind {
+        TrafficKind::Poisson { rate, .. } => rate * LIFE,
+        _ => 0.0,
+    };
+    let most = if reuses_slots(plan) { plan.traffic.iter().map(in_life).sum() } else { f64::INFINITY };
+    let arriving = expected_arrivals(plan).min(most);
+    plan.initial_flows() as f64 + arriving + 4.0 * arriving.sqrt()
 }
 
 /// A Poisson process of flow or packet arrivals.
