@@ -98,6 +98,15 @@ rate = "2500 /s"
 size = "30 packets"
 """
 
+MORE_FLOWS = (
+    "traffic.0.rate=25000 /s",
+    "topology.access.rate=100 Gbit/s",
+    "topology.bottleneck.rate=10 Gbit/s",
+    "topology.bottleneck.buffer=100000 packets",
+)
+"""Ten times as many of these, over ten times the rate: they get the slots of those that have
+ended."""
+
 LITTLE_TO_DO = """
 name = "Little to do"
 duration = "300 s"
@@ -365,6 +374,7 @@ def main() -> None:
     plans = {name: compile(of.scenario()) for name, of in SPEED.items()}
     plans["100,000 flows"] = compile(case(100_000).scenario())
     plans["50,000 flows of 30 packets"] = compile(from_toml(SHORT_FLOWS))
+    plans["500,000 flows of 30 packets"] = compile(from_toml(SHORT_FLOWS, MORE_FLOWS))
     plans["parking lot, 3 bottlenecks"] = compile(from_toml(PARKING_LOT))
     rows, forecasts = [], []
     needed = meeting(arguments.rounds)

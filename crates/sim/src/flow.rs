@@ -108,7 +108,7 @@ impl TimerOwners for [Flow] {
 pub enum FlowKind {
     /// TCP.
     Tcp(Tcp),
-    /// TCP whose sender has ended: late data may still arrive.
+    /// TCP whose sender has ended, where late data may still arrive, or whose sender is in another part of the network.
     TcpReceiver(Receiver),
     /// UDP that nothing controls.
     Udp(Box<Udp>),

@@ -125,13 +125,14 @@ fn flows_that_arrive_in_parts_that_take_turns() {
 /// Of so many flows that arrive those get the slots of others that have ended.
 #[test]
 fn very_many_flows_that_arrive() {
-    for queue in [red(), queue("fq_codel", values(&[]), 3000, Signal::Drop)] {
-        let mut plan = dumbbell("sack", queue);
+    let fq_codel = queue("fq_codel", values(&[]), 3000, Signal::Drop);
+    for mut plan in [dumbbell("sack", red()), dumbbell("sack", fq_codel.clone()), parking_lot(3, &fq_codel)] {
         (plan.duration, plan.boundaries, plan.sample) = (secs(0.7), vec![secs(0.3), secs(0.5)], Dur::ZERO);
         plan.links.iter_mut().for_each(|link| link.rate = Rate(1000 * link.rate.0));
         plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.01)])));
         plan.transports[0].params.insert("delayed_ack".into(), Value::Number(0.02));
         plan.traffic.truncate(2);
+        plan.links[1].pipe.jitter = Some(values(&[("mean", 0.002)]));
         plan.traffic.push(arriving("many", vec![0, 1, 2], 170_000.0, Time::ZERO));
         let TrafficKind::Poisson { size, law, .. } = &mut plan.traffic[2].kind else { unreachable!("flows arrive") };
         (*size, *law) = (1, FlowSizes::Constant);

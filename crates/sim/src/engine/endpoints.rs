@@ -230,7 +230,7 @@ impl Engine {
 
     /// A timer of flow `f` is due.
     pub(super) fn flow_timer(&mut self, f: u32) {
-        let (now, sends_here) = (self.now, self.has_sender(f));
+        let now = self.now;
         let flow = &mut self.flows[f as usize];
         match &mut flow.kind {
             FlowKind::Tcp(Tcp { receiver, .. }) | FlowKind::TcpReceiver(receiver) if receiver.deadline() <= now => {
@@ -243,7 +243,6 @@ impl Engine {
                 self.send_from_host(packet, stage, now);
                 self.flow_timer(f);
             }
-            FlowKind::Tcp(_) if !sends_here => self.rearm(f),
             FlowKind::Tcp(tcp) => {
                 let config = &self.configs[flow.transport as usize];
                 if !tcp.started {
@@ -260,7 +259,8 @@ impl Engine {
             FlowKind::Udp(_) => self.send_udp(f),
             FlowKind::RateBased(_) => self.rate_based_timer(f),
             FlowKind::Media(_) => self.media_timer(f),
-            FlowKind::TcpReceiver(_) | FlowKind::Packets | FlowKind::External(_) => {}
+            FlowKind::TcpReceiver(_) => self.rearm(f),
+            FlowKind::Packets | FlowKind::External(_) => {}
         }
     }
 

@@ -164,9 +164,14 @@ impl Engine {
         phase: f64,
     ) -> u32 {
         let config = &self.configs[transport as usize];
-        let sender = Sender::new(config, size, phase);
-        let tcp = Tcp { receiver: Receiver::new(config), sender, writer: None, trace: None, started: false };
-        let f = self.add_flow(FlowKind::Tcp(tcp), group, route, at, size.unwrap_or(0));
+        let receiver = Receiver::new(config);
+        let kind = if self.sends_here(self.routes.first[route as usize]) {
+            let sender = Sender::new(config, size, phase);
+            FlowKind::Tcp(Tcp { receiver, sender, writer: None, trace: None, started: false })
+        } else {
+            FlowKind::TcpReceiver(receiver)
+        };
+        let f = self.add_flow(kind, group, route, at, size.unwrap_or(0));
         self.flows[f as usize].transport = transport;
         f
     }
@@ -278,10 +283,9 @@ impl Engine {
     fn retire(&mut self, f: u32) {
         let flow = &mut self.flows[f as usize];
         self.retired += i64::from(std::mem::take(&mut flow.in_flight).cast_signed());
-        // Where its sender is not it has not ended.
-        if matches!(flow.kind, FlowKind::Tcp(_)) {
-            self.rows.end(flow, self.now);
-            flow.kind = FlowKind::TcpReceiver(Receiver::default());
+        // Where its sender is its row is final.
+        if !self.has_sender(f) {
+            self.rows.end(&mut self.flows[f as usize], self.now);
         }
     }
 }

@@ -78,8 +78,13 @@ impl Engine {
     /// Is the sender of flow `f` in this part of the network?
     #[inline]
     pub(super) fn has_sender(&self, f: u32) -> bool {
-        let first = self.routes.stages[self.flows[f as usize].data_stage as usize];
-        !matches!(first, Stage::Elsewhere(_))
+        self.sends_here(self.flows[f as usize].data_stage)
+    }
+
+    /// Are the senders of a route with this first stage in this part of the network?
+    #[inline]
+    pub(super) fn sends_here(&self, first: u32) -> bool {
+        !matches!(self.routes.stages[first as usize], Stage::Elsewhere(_))
     }
 
     /// A packet will arrive at the far end of link `l` at `at`, in another part of the network.
