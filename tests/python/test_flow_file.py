@@ -70,10 +70,10 @@ def result(scenario: Scenario) -> Result:
     return run(scenario)
 
 
-def output(scenario: Scenario, flows_in: Path | None) -> Mapping[str, Any]:
+def output(scenario: Scenario, flows_in: Path | None, threads: int = 1) -> Mapping[str, Any]:
     """What the engine gives of the first replication."""
     each = replications_of(scenario, NO_LIMITS)[0]
-    return _core.run(each.plan, each.seed, _core.Control(None, flows_in))
+    return _core.run(each.plan, each.seed, _core.Control(None, flows_in), threads=threads)
 
 
 def with_output(result: Result, raw: Mapping[str, Any]) -> Result:
@@ -86,16 +86,18 @@ def test_the_files_of_a_result_are_the_same(
 ) -> None:
     (folder := tmp_path / "flows").mkdir()
     stayed, left = output(scenario, None), output(scenario, folder)
-    assert isinstance(left["flows"], _core.FlowFile)
-    assert len(left["flows"]) == len(stayed["flows"]["start"]) == result.flow_count
+    left_two = output(scenario, folder, threads=2)
+    for each in (left, left_two):
+        assert isinstance(each["flows"], _core.FlowFile)
+        assert len(each["flows"]) == len(stayed["flows"]["start"]) == result.flow_count
     assert not list(folder.iterdir()), "the file has no name"
     saved = [
         with_output(result, raw).save(tmp_path / name)
-        for name, raw in (("stayed", stayed), ("left", left))
+        for name, raw in (("stayed", stayed), ("left", left), ("left two threads", left_two))
     ]
     for name in ("flows.parquet", "summary.json", "windows.parquet"):
-        first, second = ((directory / name).read_bytes() for directory in saved)
-        assert first == second, name
+        first, *others = ((directory / name).read_bytes() for directory in saved)
+        assert all(other == first for other in others), name
 
 
 def test_delays_of_single_flows_leave_too(scenario: Scenario, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ pub struct Slots {
     known: Vec<u32>,
     /// Reports of each part that have not been read, the oldest first.
     reports: Vec<VecDeque<Report>>,
-    /// Packets of flows that were lost at a time ahead of the clock when it was known, and that time.
+    /// Times at which packets are lost that lay ahead of the clock when it was known, and the slots of their flows.
     lost_ahead: Vec<(Time, u32)>,
 }
 
@@ -98,7 +98,7 @@ impl Slots {
         self.ended.push(slot);
     }
 
-    /// A packet of the flow in `slot` is lost at `at`, which is ahead of the clock.
+    /// A packet of the flow in `slot` is lost at `at`, which is not before the clock.
     #[cold]
     pub fn lose_ahead(&mut self, at: Time, slot: u32) {
         self.lost_ahead.push((at, slot));

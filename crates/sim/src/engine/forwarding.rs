@@ -182,7 +182,7 @@ impl Engine {
         let arrival = pipe.pass(due, &self.edges);
         if arrival.is_none() {
             self.on_leaving_network(&packet);
-            if let Some(slots) = self.slots.as_mut().filter(|_| due > self.now) {
+            if let Some(slots) = self.slots.as_mut().filter(|_| due >= self.now) {
                 slots.lose_ahead(due, packet.flow());
             }
         }
