@@ -1,9 +1,10 @@
 //! The queues of a discipline that has many, with the counts over all of them.
 
 use crate::buffer::Buffer;
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
+use hashbrown::HashMap;
 use marqueue_core::{Packet, Time};
+use rustc_hash::FxBuildHasher;
 
 /// The index of a queue. A queue exists while it holds packets or its scheduler keeps it
 /// ([`crate::Scheduler::keeps_empty`]).
@@ -22,7 +23,8 @@ pub(crate) struct Queue<A> {
 pub struct Queues<A> {
     all: Vec<Option<Queue<A>>>,
     free: Vec<Class>,
-    pub(crate) by_key: BTreeMap<u32, Class>,
+    /// The queue of each key. It is never iterated over, so the order of its entries decides nothing.
+    pub(crate) by_key: HashMap<u32, Class, FxBuildHasher>,
     /// Queues that hold packets.
     pub(crate) busy: u32,
     pub(crate) len: u32,
@@ -31,7 +33,14 @@ pub struct Queues<A> {
 
 impl<A> Queues<A> {
     pub(crate) fn new() -> Self {
-        Queues { all: Vec::new(), free: Vec::new(), by_key: BTreeMap::new(), busy: 0, len: 0, bytes: 0 }
+        Queues {
+            all: Vec::new(),
+            free: Vec::new(),
+            by_key: HashMap::with_hasher(FxBuildHasher),
+            busy: 0,
+            len: 0,
+            bytes: 0,
+        }
     }
 
     pub(crate) fn get(&self, class: Class) -> &Queue<A> {
@@ -58,8 +67,9 @@ impl<A> Queues<A> {
 
     /// The queue with the most bytes; of equal ones that with the lowest key.
     pub(crate) fn longest(&self) -> Class {
-        let longest = self.by_key.iter().max_by_key(|&(&key, &class)| (self.get(class).packets.bytes(), !key));
-        *longest.expect("a queue with packets").1
+        let exist = self.all.iter().enumerate().filter_map(|(class, queue)| Some((class, queue.as_ref()?)));
+        let longest = exist.max_by_key(|(_, queue)| (queue.packets.bytes(), !queue.key));
+        longest.expect("a queue with packets").0
     }
 
     pub(crate) fn push(&mut self, class: Class, now: Time, packet: Packet) {

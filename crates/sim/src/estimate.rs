@@ -5,11 +5,12 @@ use crate::flow_rows::MOST;
 use crate::line::Line;
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan};
 use crate::queue_times::QueueTimes;
-use crate::traffic::{expected_arrivals, slots_for};
+use crate::traffic::{expected_arrivals, expected_arrivals_of, slots_for};
 use marqueue_aqm::{Buffer, Limit};
 use marqueue_cc::config::LossDetection;
 use marqueue_cc::Config;
-use marqueue_core::{Packet, Time};
+use marqueue_core::params::{PolicySpec, Value};
+use marqueue_core::{math, Packet, Time};
 
 // What a flow and a packet take was measured with heaptrack, for 10^4 to 10^7 flows of the presets rfc and linux
 // (docs/performance/commands.md, "Cost predicted").
@@ -34,6 +35,11 @@ const PER_PACKET: f64 = RING * size_of::<(Time, Packet)>() as f64;
 const PER_PACKED: f64 = RING * 12.0;
 /// In slow start twice as many packets travel as a link carries in its delay.
 const OVERSHOOT: f64 = 2.0;
+/// A flow queue that is kept: of FQ-CoDel, of FQ-PIE.
+const PER_FQ_CODEL_QUEUE: f64 = 350.0;
+const PER_FQ_PIE_QUEUE: f64 = 450.0;
+/// All flow queues of CAKE, in three tins of 1024.
+const PER_CAKE: f64 = 165e3;
 /// A sample of one link, without its probes.
 const PER_SAMPLE: f64 = 40.0;
 /// What any run takes.
@@ -52,7 +58,62 @@ pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
     let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
     let rack = of_rack(plan, outstanding);
     let arrived = bytes_of_arrived(plan, rows_leave);
-    BASE + bytes_of_slots(plan) + flows + rack + arrived + 2.0 * samples * sampled * PER_SAMPLE + links
+    let queues = bytes_of_flow_queues(plan);
+    BASE + bytes_of_slots(plan) + flows + rack + arrived + 2.0 * samples * sampled * PER_SAMPLE + links + queues
+}
+
+/// The flow queues of all links. Those of FQ-CoDel and FQ-PIE are kept once a flow was hashed to them, and those of CAKE are
+/// there from the start.
+fn bytes_of_flow_queues(plan: &Plan) -> f64 {
+    let of_policies = plan.links.iter().map(|link| {
+        let policy = &link.queue.as_ref()?.policy;
+        match policy.name.as_str() {
+            "fq_codel" => Some((queues_of(policy), PER_FQ_CODEL_QUEUE)),
+            "fq_pie" => Some((queues_of(policy), PER_FQ_PIE_QUEUE)),
+            "cake" => Some((0.0, PER_CAKE)),
+            _ => None,
+        }
+    });
+    let of_policies: Vec<_> = of_policies.collect();
+    if of_policies.iter().all(Option::is_none) {
+        return 0.0;
+    }
+    let of_link = |(of_policy, flows): (Option<(f64, f64)>, f64)| match of_policy {
+        None => 0.0,
+        Some((0.0, all)) => all,
+        Some((queues, each)) => queues * (1.0 - math::exp(-flows / queues)) * each,
+    };
+    of_policies.into_iter().zip(flows_over(plan)).map(of_link).sum()
+}
+
+/// The number of hashed queues of a policy: RFC 8290, section 5.2.5, and RFC 8033 have this default.
+fn queues_of(policy: &PolicySpec) -> f64 {
+    match policy.params.get("queues") {
+        Some(Value::Number(queues)) => *queues,
+        _ => 1024.0,
+    }
+}
+
+/// The number of TCP flows over each link during the run, in either direction.
+fn flows_over(plan: &Plan) -> Vec<f64> {
+    let mut over_route = vec![0.0; plan.routes.len()];
+    for traffic in &plan.traffic {
+        match &traffic.kind {
+            TrafficKind::Tcp { route, count, .. } => over_route[*route] += f64::from(*count),
+            TrafficKind::Poisson { routes, weights, .. } => {
+                let total = if weights.is_empty() { routes.len() as f64 } else { weights.iter().sum() };
+                let each = expected_arrivals_of(plan, traffic) / total;
+                let weights = weights.iter().copied().chain(std::iter::repeat(1.0));
+                routes.iter().zip(weights).for_each(|(&route, weight)| over_route[route] += each * weight);
+            }
+            _ => {}
+        }
+    }
+    let mut over_link = vec![0.0; plan.links.len()];
+    for (route, flows) in plan.routes.iter().zip(over_route) {
+        route.forward.iter().chain(&route.reverse).for_each(|&l| over_link[l] += flows);
+    }
+    over_link
 }
 
 fn bytes_of_row(plan: &Plan) -> f64 {

@@ -12,13 +12,17 @@ const MOST_SLOTS: f64 = 1e5;
 
 /// The number of flows that are expected to arrive during the run.
 pub fn expected_arrivals(plan: &Plan) -> f64 {
-    let of_group = |traffic: &TrafficPlan| match traffic.kind {
+    plan.traffic.iter().map(|traffic| expected_arrivals_of(plan, traffic)).sum()
+}
+
+/// The same of one group.
+pub fn expected_arrivals_of(plan: &Plan, traffic: &TrafficPlan) -> f64 {
+    match traffic.kind {
         TrafficKind::Poisson { rate, start, stop, .. } => {
             rate * (stop.min(plan.duration).secs().max(start.secs()) - start.secs())
         }
         _ => 0.0,
-    };
-    plan.traffic.iter().map(of_group).sum()
+    }
 }
 
 /// Do flows that arrive get the slots of flows that have ended (see [`crate::slots`])? Otherwise a flow's slot is its row in the
