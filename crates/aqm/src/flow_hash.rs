@@ -15,6 +15,11 @@ impl FlowHash {
         FlowHash { salt: rng.bits(), count }
     }
 
+    /// The number of buckets.
+    pub fn count(&self) -> u32 {
+        self.count
+    }
+
     /// The bucket of a flow.
     #[inline]
     pub fn bucket(&self, flow: u32) -> u32 {

@@ -28,6 +28,7 @@ mod dequeue_rate;
 mod dual_queue;
 pub mod embed;
 mod flow_hash;
+mod key_index;
 mod l4s_fields;
 mod likelihood;
 mod outside;

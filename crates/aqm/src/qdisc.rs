@@ -37,6 +37,9 @@ impl QueueStatus {
     pub const NO_FLOW: u32 = u32::MAX;
 }
 
+/// The steps of [`Qdisc::prefetch_flow`].
+pub const FLOW_STEPS: u32 = 4;
+
 /// A queueing discipline.
 pub trait Qdisc {
     /// A packet arrives.
@@ -54,6 +57,15 @@ pub trait Qdisc {
     /// far as that is known.
     #[inline]
     fn prefetch(&self) {}
+    /// Has it queues of flows, which [`Qdisc::prefetch_flow`] prefetches?
+    #[inline]
+    fn has_flow_queues(&self) -> bool {
+        false
+    }
+    /// Prefetches what the next packet of `flow` will read when it arrives, or what the next departure will read if there is no flow.
+    /// This takes [`FLOW_STEPS`] steps, from 0 on: each reads what those before it have prefetched.
+    #[inline]
+    fn prefetch_flow(&self, _flow: Option<u32>, _step: u32) {}
     /// When [`Qdisc::on_timer`] is due.
     fn next_timer(&self) -> Time;
     /// The time of [`Qdisc::next_timer`] has come.

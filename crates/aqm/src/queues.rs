@@ -1,10 +1,9 @@
 //! The queues of a discipline that has many, with the counts over all of them.
 
 use crate::buffer::Buffer;
+use crate::key_index::KeyIndex;
 use alloc::vec::Vec;
-use hashbrown::HashMap;
-use marqueue_core::{Packet, Time};
-use rustc_hash::FxBuildHasher;
+use marqueue_core::{ring, Packet, Time};
 
 /// The index of a queue. A queue exists while it holds packets or its scheduler keeps it
 /// ([`crate::Scheduler::keeps_empty`]).
@@ -23,8 +22,7 @@ pub(crate) struct Queue<A> {
 pub struct Queues<A> {
     all: Vec<Option<Queue<A>>>,
     free: Vec<Class>,
-    /// The queue of each key. It is never iterated over, so the order of its entries decides nothing.
-    pub(crate) by_key: HashMap<u32, Class, FxBuildHasher>,
+    pub(crate) by_key: KeyIndex,
     /// Queues that hold packets.
     pub(crate) busy: u32,
     pub(crate) len: u32,
@@ -32,15 +30,9 @@ pub struct Queues<A> {
 }
 
 impl<A> Queues<A> {
-    pub(crate) fn new() -> Self {
-        Queues {
-            all: Vec::new(),
-            free: Vec::new(),
-            by_key: HashMap::with_hasher(FxBuildHasher),
-            busy: 0,
-            len: 0,
-            bytes: 0,
-        }
+    /// No queues. Keys are below `bound`, if there is one.
+    pub(crate) fn new(bound: Option<u32>) -> Self {
+        Queues { all: Vec::new(), free: Vec::new(), by_key: KeyIndex::new(bound), busy: 0, len: 0, bytes: 0 }
     }
 
     pub(crate) fn get(&self, class: Class) -> &Queue<A> {
@@ -53,6 +45,22 @@ impl<A> Queues<A> {
 
     pub(crate) fn get_mut(&mut self, class: Class) -> &mut Queue<A> {
         self.all[class].as_mut().expect("a queue that exists")
+    }
+
+    /// Prefetches a queue in three steps, 1 to 3: its ends, its middle, and the ends of its packets.
+    pub(crate) fn prefetch(&self, class: Class, step: u32) {
+        let Some(place) = self.all.get(class) else { return };
+        if step == 1 {
+            return ring::prefetch_bounds(place);
+        }
+        let Some(queue) = place else { return };
+        match step {
+            2 => {
+                ring::prefetch_bounds(&queue.packets);
+                ring::prefetch_bounds(&queue.policy);
+            }
+            _ => queue.packets.prefetch_ends(),
+        }
     }
 
     /// Is this queue empty?
@@ -115,7 +123,7 @@ impl<A> Queues<A> {
 
     pub(crate) fn close(&mut self, class: Class) {
         if let Some(queue) = self.all[class].take() {
-            self.by_key.remove(&queue.key);
+            self.by_key.remove(queue.key);
             self.free.push(class);
         }
     }

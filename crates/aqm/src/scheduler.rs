@@ -75,6 +75,10 @@ pub trait Scheduler: Sized {
     fn policy(params: &Self::Params, env: &Env, rng: &Rng, now: Time) -> Result<Self::Policy, ParamError>;
     /// The key of the queue that a packet joins. Packets with the same key share a queue.
     fn key(&self, packet: &Packet) -> u32;
+    /// The number above all keys, if packets are hashed to so many queues.
+    fn keys(&self) -> Option<u32> {
+        None
+    }
     /// The most packets that one queue may hold. By default only the shared buffer limits it.
     fn queue_limit(&self, _key: u32) -> u32 {
         u32::MAX
@@ -95,6 +99,14 @@ pub trait Scheduler: Sized {
     fn on_enqueue(&mut self, class: Class, packet: &Packet, first: bool, env: &Env);
     /// A queue dropped a packet because the buffer overflowed.
     fn on_push_out<A>(&mut self, class: Class, packet: &Packet, queues: &Queues<A>, env: &Env);
+    /// Prefetches where [`Scheduler::upcoming`] looks.
+    fn prefetch_upcoming(&self) {}
+    /// The queue that will probably be served next, if this is known without a change.
+    fn upcoming(&self) -> Option<Class> {
+        None
+    }
+    /// Prefetches what it knows of a queue.
+    fn prefetch(&self, _class: Class) {}
     /// The queue to serve next; `None` only if no queue holds a packet.
     fn next<A>(&mut self, queues: &Queues<A>, env: &Env) -> Option<Class>;
     /// The queue was served this packet; `None` if it was empty or its policy dropped all that it held.
@@ -145,7 +157,7 @@ impl<S: Scheduler> MultiQueue<S> {
         let scheduler = S::new(&params, &env, &mut rng)?;
         S::policy(&params, &env, &rng, Time::ZERO)?;
         let timer = S::period(&params).map(|period| PeriodicTimer::new(Time::ZERO, period));
-        let (queues, accounting) = (Queues::new(), Accounting::default());
+        let (queues, accounting) = (Queues::new(scheduler.keys()), Accounting::default());
         Ok(MultiQueue { scheduler, params, queues, timer, env, rng, accounting })
     }
 
@@ -158,7 +170,7 @@ impl<S: Scheduler> MultiQueue<S> {
 
     /// The queue of a packet.
     fn class_of(&mut self, now: Time, key: u32) -> Class {
-        if let Some(&class) = self.queues.by_key.get(&key) {
+        if let Some(class) = self.queues.by_key.get(key) {
             return class;
         }
         let policy = S::policy(&self.params, &self.env, &self.rng, now).expect("accepted when the discipline was made");
@@ -289,6 +301,31 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
         None
     }
 
+    #[inline]
+    fn has_flow_queues(&self) -> bool {
+        true
+    }
+
+    #[inline(never)]
+    fn prefetch_flow(&self, flow: Option<u32>, step: u32) {
+        let key = flow.map(|flow| self.scheduler.key(&Packet::data(flow, 0, 0)));
+        if step == 0 {
+            return match key {
+                Some(key) => self.queues.by_key.prefetch(key),
+                None => self.scheduler.prefetch_upcoming(),
+            };
+        }
+        let class = match key {
+            Some(key) => self.queues.by_key.get(key),
+            None => self.scheduler.upcoming(),
+        };
+        let Some(class) = class else { return };
+        if step == 1 {
+            self.scheduler.prefetch(class);
+        }
+        self.queues.prefetch(class, step);
+    }
+
     fn next_timer(&self) -> Time {
         self.timer.as_ref().map_or(Time::NEVER, PeriodicTimer::due)
     }
@@ -330,8 +367,8 @@ impl<S: Scheduler> Qdisc for MultiQueue<S> {
     }
 
     fn price(&self, packet: &Packet) -> Option<Price> {
-        let class = self.queues.by_key.get(&self.scheduler.key(packet))?;
-        self.queues.get(*class).policy.price()
+        let class = self.queues.by_key.get(self.scheduler.key(packet))?;
+        self.queues.get(class).policy.price()
     }
 
     fn probe(&self, _: Time, out: &mut Vec<f64>) {

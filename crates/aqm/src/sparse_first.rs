@@ -6,6 +6,7 @@
 use crate::scheduler::Class;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use marqueue_core::ring;
 
 /// The list that a queue is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,24 @@ impl SparseFirst {
         if self.state[class].0 == List::None {
             self.state[class] = (List::New, self.quantum);
             self.new.push_back(class);
+        }
+    }
+
+    /// Prefetches the ends of the lists.
+    pub fn prefetch_upcoming(&self) {
+        ring::prefetch_ends(&self.new);
+        ring::prefetch_ends(&self.old);
+    }
+
+    /// The queue that will be served next, unless its credits are used up.
+    pub fn upcoming(&self) -> Option<Class> {
+        self.new.front().or_else(|| self.old.front()).copied()
+    }
+
+    /// Prefetches the list and the credits of a queue.
+    pub fn prefetch(&self, class: Class) {
+        if let Some(state) = self.state.get(class) {
+            ring::prefetch_bounds(state);
         }
     }
 

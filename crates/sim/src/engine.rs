@@ -41,6 +41,7 @@ use crate::timers::Timers;
 use crate::traffic::{reuses_slots, slots_for, Arrivals};
 use crate::window_meter::WindowMeter;
 use crate::wire::Wire;
+use marqueue_aqm::Qdisc;
 use marqueue_cc::{Config, Options, Segment};
 use marqueue_core::{Dscp, Dur, Forms, Head, Packet, Time};
 use marqueue_huge_pages::ask_for_huge_pages;
@@ -233,7 +234,9 @@ impl Engine {
         // Allocated at once: growing would copy all flows and fragment memory.
         let mut flows = Vec::with_capacity(slots_for(plan) as usize);
         let queues = links.iter().filter(|link| matches!(link.entrance, Entrance::Resource(_))).count();
-        let next_events = NextEvents::new(queues, flows.capacity());
+        let has_flow_queues =
+            |link: &&Link| matches!(&link.entrance, Entrance::Resource(r) if r.qdisc.has_flow_queues());
+        let next_events = NextEvents::new(queues, links.iter().filter(has_flow_queues).count(), flows.capacity());
         let coming_flows = ComingFlows::new(&configs);
         if flows.capacity() >= HUGE_PAGES_FROM && !next_events.is_on() {
             ask_for_huge_pages(flows.spare_capacity_mut());

@@ -14,6 +14,8 @@ const LEAST_QUEUES: usize = if cfg!(debug_assertions) { 1 } else { 1024 };
 const LEAST_BYTES: usize = if cfg!(debug_assertions) { 1 } else { 64 << 20 };
 /// What a packet may need of a queue: its state, and the bins in which it is measured.
 const PER_QUEUE: usize = 2560;
+/// The same of the queues of a hundred flows.
+const PER_QUEUE_OF_FLOWS: usize = 40_000;
 
 /// A group of the next events, and what they lead to.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ pub struct NextEvents {
     pub links: Vec<u32>,
     /// Next stages and flows of packets that probably leave their queues.
     pub departing: Vec<(u32, u32)>,
+    /// Links that packets enter, and the flows of these packets.
+    pub entering: Vec<(u32, u32)>,
+    /// Links of these whose queues are queues of flows, and the flow, or none for the next departure.
+    pub of_flows: Vec<(u32, Option<u32>)>,
 }
 
 impl Default for NextEvents {
@@ -42,6 +48,8 @@ impl Default for NextEvents {
             flows: Vec::new(),
             links: Vec::new(),
             departing: Vec::new(),
+            entering: Vec::new(),
+            of_flows: Vec::new(),
         }
     }
 }
@@ -50,10 +58,11 @@ impl NextEvents {
     /// More packets that leave their queues than this are not looked for.
     pub const MOST_DEPARTING: usize = 2 * GROUP;
 
-    /// For a network with so many queues and flows.
-    pub fn new(queues: usize, flows: usize) -> NextEvents {
+    /// For a network with so many queues, of which so many consist of queues of flows, and so many flows.
+    pub fn new(queues: usize, of_flows: usize, flows: usize) -> NextEvents {
         let never = NextEvents::default();
-        let pays = queues >= LEAST_QUEUES && queues * PER_QUEUE + flows * size_of::<Flow>() >= LEAST_BYTES;
+        let bytes = queues * PER_QUEUE + of_flows * PER_QUEUE_OF_FLOWS + flows * size_of::<Flow>();
+        let pays = queues >= LEAST_QUEUES && bytes >= LEAST_BYTES;
         NextEvents { at: if pays { 1 } else { never.at }, ..never }
     }
 
@@ -70,6 +79,8 @@ impl NextEvents {
         self.flows.clear();
         self.links.clear();
         self.departing.clear();
+        self.entering.clear();
+        self.of_flows.clear();
         events.find_until(now + self.span, 2 * GROUP, &mut self.sources);
         // An eighth more than a group, because others come up in between.
         if self.sources.len() > GROUP + GROUP / 8 {
@@ -86,9 +97,10 @@ mod tests {
 
     #[test]
     fn groups_pay_in_large_networks_only() {
-        let is_on = |queues, flows| NextEvents::new(queues, flows).is_on();
+        let is_on = |queues, flows| NextEvents::new(queues, 0, flows).is_on();
         assert!(is_on(LEAST_QUEUES, LEAST_BYTES / size_of::<Flow>() + 1));
         assert!(is_on(LEAST_QUEUES + LEAST_BYTES / PER_QUEUE, 1));
         assert!(!is_on(LEAST_QUEUES - 1, 1_000_000));
+        assert!(NextEvents::new(LEAST_QUEUES, LEAST_BYTES / PER_QUEUE_OF_FLOWS + 1, 1).is_on());
     }
 }

@@ -91,6 +91,10 @@ impl Scheduler for FqCodel {
         self.hash.bucket(packet.flow())
     }
 
+    fn keys(&self) -> Option<u32> {
+        Some(self.hash.count())
+    }
+
     fn on_open(&mut self, class: Class) {
         self.lists.on_open(class);
     }
@@ -100,6 +104,18 @@ impl Scheduler for FqCodel {
     }
 
     fn on_push_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
+
+    fn prefetch_upcoming(&self) {
+        self.lists.prefetch_upcoming();
+    }
+
+    fn upcoming(&self) -> Option<Class> {
+        self.lists.upcoming()
+    }
+
+    fn prefetch(&self, class: Class) {
+        self.lists.prefetch(class);
+    }
 
     fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         self.lists.next()

@@ -88,6 +88,10 @@ impl Scheduler for FqPie {
         self.hash.bucket(packet.flow())
     }
 
+    fn keys(&self) -> Option<u32> {
+        Some(self.hash.count())
+    }
+
     fn on_open(&mut self, class: Class) {
         self.lists.on_open(class);
     }
@@ -97,6 +101,18 @@ impl Scheduler for FqPie {
     }
 
     fn on_push_out<A>(&mut self, _: Class, _: &Packet, _: &Queues<A>, _: &Env) {}
+
+    fn prefetch_upcoming(&self) {
+        self.lists.prefetch_upcoming();
+    }
+
+    fn upcoming(&self) -> Option<Class> {
+        self.lists.upcoming()
+    }
+
+    fn prefetch(&self, class: Class) {
+        self.lists.prefetch(class);
+    }
 
     fn next<A>(&mut self, _: &Queues<A>, _: &Env) -> Option<Class> {
         self.lists.next()

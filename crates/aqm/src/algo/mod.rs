@@ -235,6 +235,14 @@ impl Qdisc for Discipline {
         each!(self, q => q.prefetch());
     }
     #[inline]
+    fn has_flow_queues(&self) -> bool {
+        each!(self, q => q.has_flow_queues())
+    }
+    #[inline]
+    fn prefetch_flow(&self, flow: Option<u32>, step: u32) {
+        each!(self, q => q.prefetch_flow(flow, step));
+    }
+    #[inline]
     fn next_timer(&self) -> Time {
         each!(self, q => q.next_timer())
     }

@@ -53,6 +53,10 @@ impl Scheduler for Sfq {
         self.hash.bucket(packet.flow())
     }
 
+    fn keys(&self) -> Option<u32> {
+        Some(self.hash.count())
+    }
+
     fn on_enqueue(&mut self, class: Class, _: &Packet, first: bool, _: &Env) {
         if first {
             self.turns.push_back(class);

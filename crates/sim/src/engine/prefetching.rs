@@ -17,6 +17,8 @@ use super::{Engine, Entrance, Source};
 use crate::flow::FlowKind;
 use crate::next_events::NextEvents;
 use crate::route::Stage;
+use marqueue_aqm::qdisc::FLOW_STEPS;
+use marqueue_aqm::Qdisc;
 use prefetch_index::prefetch_index;
 
 impl Engine {
@@ -57,10 +59,10 @@ impl Engine {
         for &source in &group.sources {
             let Some((stage, flow)) = self.lines[source as usize].first(&self.forms) else { continue };
             match self.routes.stages[stage as usize] {
-                Stage::Link(to) => group.links.push(to),
+                Stage::Link(to) => group.entering.push((to, flow)),
                 Stage::Receive => {
                     self.flows[flow as usize].fetch_receiver();
-                    group.links.extend(self.link_at(stage + 1));
+                    group.entering.extend(self.link_at(stage + 1).map(|to| (to, flow)));
                 }
                 Stage::Sender => {
                     self.flows[flow as usize].fetch_sender();
@@ -73,8 +75,9 @@ impl Engine {
             prefetch_index(&self.routes.stages, self.flows[flow as usize].data_stage as usize);
         }
         for &flow in &group.flows {
-            group.links.extend(self.link_at(self.flows[flow as usize].data_stage));
+            group.entering.extend(self.link_at(self.flows[flow as usize].data_stage).map(|to| (to, flow)));
         }
+        group.links.extend(group.entering.iter().map(|&(to, _)| to));
         group.links.sort_unstable();
         group.links.dedup();
         for &l in &group.links {
@@ -83,7 +86,7 @@ impl Engine {
     }
 
     /// Prefetches the queues of links, what they lead to, and where packets that leave them go.
-    fn fetch_queues(&self, NextEvents { span, links, departing, .. }: &mut NextEvents) {
+    fn fetch_queues(&self, NextEvents { span, links, departing, entering, of_flows, .. }: &mut NextEvents) {
         for &l in &*links {
             let link = &self.links[l as usize];
             prefetch_index(&self.lines, link.arrival_source as usize);
@@ -100,6 +103,7 @@ impl Engine {
                 resource.prefetch_packets();
             }
         }
+        self.fetch_flow_queues(links, entering, of_flows);
         for &l in &*links {
             // With many packets at few links, these prefetch each other.
             if departing.len() >= NextEvents::MOST_DEPARTING {
@@ -117,6 +121,26 @@ impl Engine {
                 Stage::Chained(to) | Stage::Merged(to) => prefetch_index(&self.links, to as usize),
                 Stage::ReceiveChained => self.flows[flow as usize].fetch_receiver(),
                 _ => {}
+            }
+        }
+    }
+
+    /// Prefetches the queues of the flows whose packets enter links, and those that are served next.
+    fn fetch_flow_queues(&self, links: &[u32], entering: &[(u32, u32)], of_flows: &mut Vec<(u32, Option<u32>)>) {
+        let queue = |l: u32| match &self.links[l as usize].entrance {
+            Entrance::Resource(resource) if resource.qdisc.has_flow_queues() => Some(&resource.qdisc),
+            _ => None,
+        };
+        of_flows.extend(links.iter().filter(|&&l| queue(l).is_some()).map(|&l| (l, None)));
+        if of_flows.is_empty() {
+            return;
+        }
+        of_flows.extend(entering.iter().filter(|&&(l, _)| queue(l).is_some()).map(|&(l, flow)| (l, Some(flow))));
+        for step in 0..FLOW_STEPS {
+            for &(l, flow) in &*of_flows {
+                if let Some(queue) = queue(l) {
+                    queue.prefetch_flow(flow, step);
+                }
             }
         }
     }
@@ -210,6 +234,7 @@ mod tests {
             with.next_events.at > with.processed && !with.next_events.departing.is_empty(),
             "it has looked at groups"
         );
+        assert!(with.next_events.of_flows.iter().any(|(_, flow)| flow.is_some()), "and at queues of flows");
         assert_eq!(without.next_events.at, u64::MAX);
         assert_eq!(format!("{:?}", with.finish()), format!("{:?}", without.finish()));
     }
