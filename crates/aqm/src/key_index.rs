@@ -1,10 +1,13 @@
 //! Finds the queue of a key.
 
-use crate::queues::Class;
 use alloc::vec::Vec;
 use hashbrown::HashMap;
 use marqueue_core::ring;
 use rustc_hash::FxBuildHasher;
+
+/// The index of a queue. A queue exists while it holds packets or its scheduler keeps it
+/// ([`crate::Scheduler::keeps_empty`]).
+pub type Class = usize;
 
 /// The queue of each key. It is never iterated over, so the order of its entries decides nothing.
 #[derive(Debug)]

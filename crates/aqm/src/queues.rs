@@ -1,13 +1,10 @@
 //! The queues of a discipline that has many, with the counts over all of them.
 
 use crate::buffer::Buffer;
+pub use crate::key_index::Class;
 use crate::key_index::KeyIndex;
 use alloc::vec::Vec;
 use marqueue_core::{ring, Packet, Time};
-
-/// The index of a queue. A queue exists while it holds packets or its scheduler keeps it
-/// ([`crate::Scheduler::keeps_empty`]).
-pub type Class = usize;
 
 /// A queue with its policy.
 #[derive(Debug)]
