@@ -1,8 +1,8 @@
 """The engine. Plans are JSON; results are dicts of numpy arrays, times in seconds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
-from typing import Any, final
+from typing import Any, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
@@ -112,15 +112,43 @@ def indent_json(text: str) -> str:
     JSON without white space between tokens."""
 
 @final
+class SoFar(TypedDict):
+    """What a run has done so far. Arrays have an entry for each link with a queue."""
+
+    events: int
+    seconds: float
+    """Simulated."""
+    flows: int
+    """That have been created."""
+    samples: int
+    """Bytes of the samples of links."""
+    links: npt.NDArray[np.uint64]
+    """Indices into the plan's links."""
+    arrivals: Floats
+    """Packets that have come."""
+    left: Floats
+    """Packets that were sent or dropped."""
+    used: Floats
+    """Bits that were sent, or cycles of a CPU that were used."""
+    capacity: Floats
+    """Bits that could have been sent, or cycles that there were."""
+
 class Control:
     """The line between one run and whoever watches it from another thread.
 
     If very many flows arrive, the rows of those that have ended go to a file without a name in the
     directory ``flows_in``, if it is given.
+
+    ``look`` is called in the thread of the run, which waits: before the first event, again when as
+    many events are done as it returned, and at the end. It cuts the run off by returning None. Such
+    a run has one thread.
     """
 
     def __init__(
-        self, max_events: int | None = None, flows_in: str | PathLike[str] | None = None
+        self,
+        max_events: int | None = None,
+        flows_in: str | PathLike[str] | None = None,
+        look: Callable[[SoFar], int | None] | None = None,
     ) -> None: ...
     def stop(self) -> None:
         """Cut the run off: what it measured so far is its result."""

@@ -13,7 +13,7 @@ import marqueue
 ROOT = Path(marqueue.__file__).parent
 
 FLOORS = [
-    {"errors", "json_text", "light_start"},
+    {"errors", "garbage_collector", "json_text", "light_start"},
     {"units", "extras", "statistics", "kernels", "programs"},
     {"scenario"},
     {"theory"},
@@ -34,6 +34,7 @@ LOOSE = {
     "__init__.py",
     "__main__.py",
     "extras.py",
+    "garbage_collector.py",
     "json_text.py",
     "light_start.py",
     "units.py",

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -84,6 +85,33 @@ def test_the_same_seed_gives_the_same_run_and_another_seed_another(plan: str):
     assert np.array_equal(first["flows"]["start"], again["flows"]["start"])
     assert first["events"] == again["events"]
     assert not np.array_equal(first["flows"]["start"][:5], other["flows"]["start"][:5])
+
+
+def test_a_function_looks_at_a_run(plan: str):
+    seen: list[Any] = []
+
+    def look(so_far: Any) -> int:
+        seen.append(so_far)
+        return so_far["events"] + 1000
+
+    raw = _core.run(plan, 1, _core.Control(look=look))
+    plain = _core.run(plan, 1, _core.Control())
+    windows = plain["links"][0]["windows"]
+    assert raw["links"][0]["windows"][1]["arrivals"] == windows[1]["arrivals"]
+    assert [each["events"] for each in seen[:-1]] == list(range(0, raw["events"], 1000))
+    end = seen[-1]
+    assert (end["events"], end["seconds"]) == (plain["events"], 4.0)
+    assert end["links"].dtype == np.uint64
+    assert end["arrivals"].tolist() == [sum(window["arrivals"] for window in windows)]
+    assert end["used"] == pytest.approx([sum(window["used"] for window in windows)])
+
+
+def test_a_function_that_looks_may_end_the_run_or_fail(plan: str):
+    calls = [1000, None]
+    raw = _core.run(plan, 1, _core.Control(look=lambda _: calls.pop(0)))
+    assert raw["events"] == 1000
+    with pytest.raises(ZeroDivisionError):
+        _core.run(plan, 1, _core.Control(look=lambda so_far: 1 // so_far["events"]))
 
 
 def test_other_threads_go_on_during_a_run_and_may_cancel_it(small: Scenario):

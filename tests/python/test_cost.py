@@ -62,8 +62,9 @@ def test_packets_and_events_are_those_of_the_run(name: str, changes: Sequence[st
     assert predicted.packets == pytest.approx(3 * packets, rel=0.1)
 
 
-def test_a_run_that_was_measured_whole_is_no_prediction() -> None:
-    scenario = load(SCENARIOS / "incast.toml")
+@pytest.mark.parametrize("name", ["incast", "quic"])
+def test_a_run_that_was_measured_whole_is_no_prediction(name: str) -> None:
+    scenario = load(SCENARIOS / f"{name}.toml")
     predicted = cost.predict(scenario, jobs=1)
     assert predicted.measured_share == 1.0
     assert predicted.wall_seconds == predicted.cpu_seconds > 0

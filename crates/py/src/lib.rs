@@ -9,6 +9,7 @@ mod fluid;
 mod json;
 mod kernel;
 mod live;
+mod look;
 mod paced_flows;
 mod packet_level_chain;
 mod pcapng;

@@ -2,6 +2,7 @@
 
 use crate::convert;
 use crate::flow_file::{FlowWriter, FlowsNotWritten};
+use crate::look::Look;
 use crate::program::{ProgramFailed, PythonPrograms};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
@@ -25,18 +26,25 @@ pub struct Control {
     control: marqueue_sim::Control,
     /// Where rows of flows go that leave the run.
     flows: Option<Arc<FlowWriter>>,
+    /// The function that looks at the run.
+    look: Option<Arc<Look>>,
 }
 
 #[pymethods]
 impl Control {
     #[new]
-    #[pyo3(signature = (max_events=None, flows_in=None))]
-    fn new(max_events: Option<u64>, flows_in: Option<PathBuf>) -> Self {
-        let control = marqueue_sim::Control::with_max_events(max_events);
-        match flows_in.map(|directory| Arc::new(FlowWriter::new(directory))) {
-            Some(flows) => Control { control: control.with_flow_sink(flows.clone()), flows: Some(flows) },
-            None => Control { control, flows: None },
+    #[pyo3(signature = (max_events=None, flows_in=None, look=None))]
+    fn new(max_events: Option<u64>, flows_in: Option<PathBuf>, look: Option<Py<PyAny>>) -> Self {
+        let mut control = marqueue_sim::Control::with_max_events(max_events);
+        let flows = flows_in.map(|directory| Arc::new(FlowWriter::new(directory)));
+        if let Some(flows) = &flows {
+            control = control.with_flow_sink(flows.clone());
         }
+        let look = look.map(|function| Arc::new(Look::new(function)));
+        if let Some(look) = &look {
+            control = control.with_watcher(look.clone());
+        }
+        Control { control, flows, look }
     }
 
     /// Cuts the run off. Its result covers the time so far.
@@ -126,6 +134,9 @@ pub fn run<'py>(
 impl Control {
     /// The result of the run, with the flows that have left it.
     fn result<'py>(&self, py: Python<'py>, ran: PyResult<RunResult>) -> PyResult<Bound<'py, PyDict>> {
+        if let Some(error) = self.look.as_ref().and_then(|look| look.failure()) {
+            return Err(error);
+        }
         // If flows could not be written, that is why there is no result.
         let flows = self.flows.as_ref().map(|flows| flows.finish()).transpose()?.flatten();
         let dict = convert::result(py, ran?)?;

@@ -39,6 +39,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
     let is_traced = plan.links.iter().any(|link| link.trace);
     let mut network = Network::new(plan, seed)?;
     loop {
+        network.run.let_look(control);
         let events = control.allows(network.run.events());
         if events == 0 || network.advance(events) {
             break;
@@ -52,6 +53,7 @@ pub fn run(plan: &Plan, seed: u64, control: &Control) -> Result<RunResult, RunEr
             return Err(RunError::TraceFull { at: now });
         }
     }
+    network.run.let_look(control);
     let result = network.finish();
     control.record(result.ended);
     Ok(result)

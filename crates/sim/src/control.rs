@@ -1,6 +1,7 @@
 //! The control of a run from another thread: its progress, its limits, and how to end it.
 
 use crate::flow_rows::FlowSink;
+use crate::watcher::{SoFar, Watcher};
 use marqueue_core::Time;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::Arc;
@@ -17,6 +18,9 @@ pub struct Control {
     done: AtomicU64,
     max_events: Option<u64>,
     flow_sink: Option<Arc<dyn FlowSink>>,
+    watcher: Option<Arc<dyn Watcher>>,
+    /// Number of processed events at which the watcher looks next.
+    next_look: AtomicU64,
 }
 
 impl Control {
@@ -30,6 +34,12 @@ impl Control {
     #[must_use]
     pub fn with_flow_sink(self, sink: Arc<dyn FlowSink>) -> Control {
         Control { flow_sink: Some(sink), ..self }
+    }
+
+    /// The same for a run at which `watcher` looks before the first event, when it says, and at the end. It has one thread.
+    #[must_use]
+    pub fn with_watcher(self, watcher: Arc<dyn Watcher>) -> Control {
+        Control { watcher: Some(watcher), ..self }
     }
 
     /// Where rows of flows go, if not into the result.
@@ -67,9 +77,24 @@ impl Control {
         self.done.store(now.0, Ordering::Relaxed);
     }
 
-    /// Is the run to be cut off after some events?
+    /// Is the run to be cut off after some events, or looked at?
     pub fn has_limit(&self) -> bool {
-        self.max_events.is_some()
+        self.max_events.is_some() || self.watcher.is_some()
+    }
+
+    /// Is it time to look at the run after `processed` events?
+    pub fn is_look_due(&self, processed: u64) -> bool {
+        self.watcher.is_some() && processed >= self.next_look.load(Ordering::Relaxed)
+    }
+
+    /// Lets the watcher look.
+    pub fn look(&self, so_far: &SoFar) {
+        let Some(watcher) = &self.watcher else { return };
+        let next = watcher.look(so_far);
+        self.next_look.store(next.unwrap_or(u64::MAX), Ordering::Relaxed);
+        if next.is_none() {
+            self.stop();
+        }
     }
 
     /// Number of events until the next check, after `processed` events.
@@ -77,7 +102,8 @@ impl Control {
         if self.stopped.load(Ordering::Relaxed) {
             return 0;
         }
-        let left = self.max_events.map_or(u64::MAX, |most| most.saturating_sub(processed));
+        let next_look = self.watcher.as_ref().map_or(u64::MAX, |_| self.next_look.load(Ordering::Relaxed));
+        let left = self.max_events.unwrap_or(u64::MAX).min(next_look).saturating_sub(processed);
         left.min(u64::from(EVENTS_PER_CHECK)) as u32
     }
 }

@@ -65,6 +65,7 @@ mod timing_wheel;
 pub mod trace;
 mod traffic;
 mod traffic_plan;
+mod watcher;
 mod window_meter;
 pub mod wire;
 
@@ -79,3 +80,4 @@ pub use partition::OneThread;
 pub use plan_check::check_links;
 pub use prepare::build_resource;
 pub use run::{check, run, run_with, Run, RunError};
+pub use watcher::{LinkSoFar, SoFar, Watcher};

@@ -175,6 +175,22 @@ impl Meter {
         self.rest.closed.iter().map(|window| window.delay_sum).sum::<f64>() + self.running.delay_sum
     }
 
+    /// Work done and capacity since the start, bits or cycles, if the server has this speed and this much `ahead` of it.
+    pub fn work(&self, now: Time, speed: f64, ahead: f64) -> (f64, f64) {
+        let closed = &self.rest.closed;
+        let used = closed.iter().map(|window| window.used).sum::<f64>() + self.running.used - ahead;
+        let since = self.rest.capacity + speed * (now - self.rest.capacity_at).secs();
+        (used, closed.iter().map(|window| window.capacity).sum::<f64>() + since)
+    }
+
+    /// Bytes of the samples.
+    pub fn sampled_bytes(&self) -> usize {
+        let series = &self.rest.series;
+        let each =
+            2 * size_of::<f64>() + size_of::<u64>() + 3 * size_of::<u32>() + series.probes.len() * size_of::<f64>();
+        series.t.len() * each
+    }
+
     /// The samples since the last call, which are no part of the result then.
     pub fn take_series(&mut self) -> Series {
         let series = &mut self.rest.series;

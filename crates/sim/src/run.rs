@@ -82,6 +82,7 @@ pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Progr
         run.engine.let_rows_leave(sink);
     }
     loop {
+        run.let_look(control);
         let events = control.allows(run.engine.processed());
         let goes_on = events > 0 && run.advance(events);
         if programs.have_failed() {
@@ -101,6 +102,7 @@ pub fn run_with(plan: &Plan, seed: u64, control: &Control, programs: &impl Progr
             return Err(RunError::TraceFull { at: run.engine.now() });
         }
     }
+    run.let_look(control);
     let result = run.finish();
     if control.has_lost_rows() {
         return Err(RunError::FlowSinkFailed);
@@ -209,6 +211,15 @@ impl Run {
     /// Events so far.
     pub fn events(&self) -> u64 {
         self.engine.processed()
+    }
+
+    /// Lets the watcher of `control` look if it is time, or the end. That changes nothing.
+    pub fn let_look(&mut self, control: &Control) {
+        if control.is_look_due(if self.has_ended { u64::MAX } else { self.events() }) {
+            let mut so_far = self.engine.so_far();
+            so_far.links.retain(|each| self.measured[each.link]);
+            control.look(&so_far);
+        }
     }
 
     /// The queue of a link, if it has one, with its meter and its packet trace. What the caller takes from these is no

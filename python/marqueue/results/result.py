@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from marqueue.errors import ResultError
 from marqueue.extras import require
+from marqueue.garbage_collector import paused_collector
 from marqueue.programs.registry import sources
 from marqueue.results import labels, media, pcapng, tables, trace_tables
 from marqueue.results.columns import Raw
@@ -291,6 +292,7 @@ class Result(ResultData):
             self.write_files(fresh)
         return Path(directory)
 
+    @paused_collector()
     def write_files(self, directory: Path, add: Callable[[Path], object] | None = None) -> None:
         """Writes the files of the result into an empty directory, such as that of an
         :class:`~marqueue.results.output_directory.OutputDirectory`.
@@ -361,12 +363,12 @@ class Result(ResultData):
             many = ManyFlows(stored)
             del files[FLOWS]
         found = tables.read(files.values())
-        plan, summary = (
-            json.loads(verified(path, provenance, name).read_text(encoding="utf-8"))
-            for name in ("plan.json", "summary.json")
+        plan, summary, scenario = (
+            verified(path, provenance, name).read_text(encoding="utf-8")
+            for name in ("plan.json", "summary.json", "scenario.toml")
         )
-        text = verified(path, provenance, "scenario.toml").read_text(encoding="utf-8")
-        result = cls(tomllib.loads(text), plan, made, found, many)
-        if "theory" in summary:
+        with paused_collector():
+            result = cls(tomllib.loads(scenario), json.loads(plan), made, found, many)
+        if "theory" in json.loads(summary):
             result.add_theory()
         return result

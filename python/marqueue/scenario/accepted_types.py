@@ -7,6 +7,8 @@ a text with a unit. pydantic sees only the first of the two types.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pydantic import Field
+
 Stored = TypeVar("Stored")
 Accepted = TypeVar("Accepted")
 
@@ -37,3 +39,9 @@ else:
 def by_default(value: object) -> Any:
     """The default of a field, typed Any because the field's own type is a descriptor."""
     return value
+
+
+def empty_list() -> Any:
+    """An empty list as the default of a field. Where the default is written as ``[]``, pydantic
+    copies it deeply for each object, and a network has one per link and class."""
+    return Field(default_factory=list, json_schema_extra={"default": []})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import marqueue._core as _core
 from marqueue.errors import Problem, ScenarioError, show, with_names
+from marqueue.garbage_collector import paused_collector
 from marqueue.scenario.compilation import Compilation, Plan
 from marqueue.scenario.fields import AUTO
 from marqueue.scenario.hosts import kernels_of
@@ -106,6 +107,7 @@ def kernels_in(scenario: Scenario) -> list[str]:
     return _planned(scenario).kernels
 
 
+@paused_collector()
 def _planned(scenario: Scenario) -> _Planned:
     """A run, which has one scenario or copies of it, asks again and again, and a network of 10,000
     links takes 2 s. So the latest ones are kept."""
@@ -164,11 +166,9 @@ def _plan(c: Compilation) -> Plan:
         "boundaries": _boundaries(c),
         "sample": s.sample.base,
         "links": [link_entry(c, i, link) for i, link in enumerate(c.net.links)],
-        "routes": [
-            {"forward": list(each.forward), "reverse": list(each.reverse)} for each in c.net.classes
-        ]
+        "routes": [{"forward": each.forward, "reverse": each.reverse} for each in c.net.classes]
         + [
-            {"forward": list(each.reverse), "reverse": list(each.forward)}
+            {"forward": each.reverse, "reverse": each.forward}
             for each in (c.net.classes[i] for i in c.reverse_routes)
         ],
         "transports": [_transport(c, i, name) for i, name in enumerate(s.transport)],

@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from marqueue.errors import Problem, ScenarioError, show, unknown, with_names
+from marqueue.garbage_collector import paused_collector
 from marqueue.scenario.compiler import plan_text
 from marqueue.scenario.delay_columns import with_columns
 from marqueue.scenario.delivery_trace import with_traces
@@ -57,6 +58,7 @@ Completion = Callable[[dict[str, Any], Path, str], dict[str, Any]]
 messages."""
 
 
+@paused_collector()
 def _from_text(
     text: str, overrides: Iterable[str], origin: str, folder: Path, complete: Completion | None
 ) -> Scenario:
@@ -100,6 +102,7 @@ def _with_network(
 _OF_NETWORK = ("topology.links.", "topology.classes.")
 
 
+@paused_collector()
 def from_dict(
     data: dict[str, Any], overrides: Iterable[str] = (), origin: str = "scenario"
 ) -> Scenario:

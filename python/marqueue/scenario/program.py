@@ -41,12 +41,29 @@ def with_programs(data: dict[str, Any], folder: Path, origin: str) -> dict[str, 
 
     ``folder`` is that of the scenario file. Raises ScenarioError.
     """
+    if not _names_any(data):
+        return data
     problems: list[Problem] = []
     out = _read_in(data, folder, "", problems)
     if problems:
         raise ScenarioError(problems, origin)
     assert isinstance(out, dict)
     return out
+
+
+def _names_any(data: dict[str, Any]) -> bool:
+    """Whether a program is named anywhere. To look is much faster than to read all into copies, and
+    most scenarios name none."""
+    left: list[object] = [data]
+    while left:
+        match left.pop():
+            case dict() as table:
+                left.extend(table.values())
+            case list() as entries:
+                left.extend(entries)
+            case value if is_program(value):
+                return True
+    return False
 
 
 def _read_in(value: object, folder: Path, path: str, problems: list[Problem]) -> object:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from marqueue.scenario.accepted_types import Accepts, Keys, by_default
+from marqueue.scenario.accepted_types import Accepts, Keys, by_default, empty_list
 from marqueue.scenario.cpu import Cpu, Signal
 from marqueue.scenario.delays import DelayDistribution, OrDistribution
 from marqueue.scenario.delivery_trace import TRACE_SCHEMA
@@ -47,10 +47,10 @@ class LinkKeys(Impairments):
     packet: Accepts[PacketSize | None, Size | str | None] = by_default(None)
     """Typical size of a data packet on the wire, for AQMs that count in packets; by default that of
     the first traffic."""
-    schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = by_default([])
+    schedule: Accepts[list[RateChange], list[RateChange] | list[dict[str, Any]]] = empty_list()
     """Changes of the rate, in order of time."""
     delivery_trace: Accepts[Annotated[list[Duration], WithJsonSchema(TRACE_SCHEMA)], Durations] = (
-        by_default([])
+        empty_list()
     )
     """Times at which 1504 bytes may leave, again and again: a trace of mahimahi, in a file also the
     name of one, of a capture (pcap, pcapng) or of a qlog. ``rate`` is then its mean rate."""
@@ -195,7 +195,7 @@ class GraphClass(Table):
     """The node of its sources."""
     to: Annotated[str, Field(min_length=1)]
     """The node of its destinations."""
-    via: list[str] = []
+    via: list[str] = empty_list()
     """Nodes that the route passes, in this order."""
     weight: Annotated[float, Field(gt=0, le=1e18, allow_inf_nan=False)] = 1.0
     """Its part of a group's flows, or of a group's rate: in proportion to the weights of all

@@ -1,9 +1,10 @@
 """What a run will cost: packets, CPU time and memory, predicted from the first part of the run.
 
-The first part of one replication runs with a limit of events, which is doubled until the part has
-cost half a second of CPU time, or a twentieth of what the whole is predicted to cost; or four times
-as much, while flows go on starting or the second half of the part is unlike its second quarter.
-What comes later is extrapolated from the last half of that part, so that the start counts once.
+One replication runs, and is looked at when it has done twice as many events as at the last look. It
+is cut off when it has cost half a second of CPU time, or a twentieth of what the whole is predicted
+to cost; or four times as much, while flows go on starting or the second half of this part is unlike
+its second quarter. What comes later is extrapolated from the last half, so that the start counts
+once.
 Packets that a queue has taken in and not let out by then do not go on coming: a link carries no
 more than it can. A link that was busy and whose rate changes later carries packets in proportion to
 its rate.
@@ -14,13 +15,16 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import marqueue._core as _core
 from marqueue.errors import RunError
-from marqueue.scenario import Scenario, compile, kernels_of
+from marqueue.garbage_collector import paused_collector
+from marqueue.scenario import Scenario, kernels_in
 from marqueue.simulation.checkpoints import Replication
 from marqueue.simulation.executor import threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
@@ -47,6 +51,9 @@ COPIES = 1.25
 #: Less CPU time says nothing about threads, s.
 TINY = 1e-3
 NS = 1e9
+
+if TYPE_CHECKING:
+    from marqueue._core import SoFar
 
 
 @dataclass(frozen=True)
@@ -86,23 +93,21 @@ class Cost:
 
 @dataclass(frozen=True)
 class _Part:
-    """The start of a replication, up to a limit of events."""
+    """What a replication has done so far, and what that has cost."""
 
-    events: int = 0
-    seconds: float = 0.0
-    """Simulated."""
-    cpu: float = 0.0
-    arrivals: tuple[float, ...] = ()
-    """By link with a queue, as are what left it (sent or dropped), the capacity that there was and
-    what was used of it."""
-    left: tuple[float, ...] = ()
-    used: tuple[float, ...] = ()
-    capacity: tuple[float, ...] = ()
-    links: tuple[int, ...] = ()
-    """Indices into the plan's links."""
-    flows: int = 0
-    series_bytes: float = 0.0
-    """Of samples of links."""
+    so_far: SoFar
+    cpu: float
+    """CPU time (s)."""
+
+    @property
+    def events(self) -> int:
+        """Processed so far."""
+        return self.so_far["events"]
+
+    @property
+    def seconds(self) -> float:
+        """Simulated."""
+        return self.so_far["seconds"]
 
 
 @dataclass(frozen=True)
@@ -118,19 +123,17 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     """Predicts the cost of a run of a scenario.
 
     ``jobs`` and ``threads`` are as for :func:`marqueue.run`. Takes about as long as a
-    tenth of a replication, at least half a second and mostly at most a minute; but two minutes for
-    a network of 100,000 links, whose plan is read again for each part.
+    twentieth of a replication, at least half a second and mostly at most 40.
     Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
     replication does not fit into the memory, so that its first part would not either; and
     ScenarioError.
     """
     experiment = Experiment.of(scenario, None, None, ())
-    plan = compile(experiment.scenario)
-    if kernels_of(plan):
-        raise RunError(
-            f"--estimate: expected models as end hosts and queues, got {kernels_of(plan)[0]}"
-        )
+    if kernels := kernels_in(experiment.scenario):
+        raise RunError(f"--estimate: expected models as end hosts and queues, got {kernels[0]}")
     replication = replications_of(experiment.scenario, NO_LIMITS)[0]
+    with paused_collector():
+        plan = json.loads(replication.plan)
     duration = replication.seconds
     number = round(experiment.seconds / duration)
     processors = len(os.sched_getaffinity(0))
@@ -139,25 +142,24 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1, each)
-    # The first run takes memory from the system, which those after it find.
-    first, start = _run(replication, 1), _run(replication, 1)
-    part, rest = _measured(replication, plan, start)
-    cpu = wall = part.cpu + rest.cpu
+    measurement = _Measurement(replication, plan)
+    start, part, rest = measurement.start, measurement.part, measurement.rest
+    cpu = wall = part.cpu + rest.cpu + measurement.end
+    # What the first replication takes from the system, those after it find.
+    from_system = max(0.0, start.cpu - _set_up(replication)) if number > 1 else 0.0
     if each > 1:
-        one = max(part.cpu - start.cpu, TINY)
+        one = max(part.cpu + measurement.end - start.cpu, TINY)
         wall = start.cpu + (cpu - start.cpu) * _on_threads(replication, plan, part, each) / one
         cpu = wall * each
         wall *= max(1.0, at_a_time * each / processors)
-    from_system = max(0.0, first.cpu - start.cpu)
     memory += added_bytes(replication.plan, at_a_time, experiment.scenario.replications, each)
-    growth = (part.series_bytes - start.series_bytes) * duration / part.seconds
-    memory += COPIES * number * growth
+    memory += COPIES * number * part.so_far["samples"] * duration / part.seconds
     return Cost(
         number,
         number * (part.events + rest.events),
-        number * (sum(part.arrivals) + rest.packets),
-        from_system + number * cpu,
-        from_system + -(-number // at_a_time) * wall,
+        number * (float(part.so_far["arrivals"].sum()) + rest.packets),
+        from_system + number * (cpu - from_system),
+        from_system + -(-number // at_a_time) * (wall - from_system),
         at_a_time,
         each,
         memory,
@@ -168,62 +170,62 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     )
 
 
-def _measured(replication: Replication, plan: Any, start: _Part) -> tuple[_Part, _Rest]:
-    """The part of a replication that tells enough of the rest, and the rest; ``start`` is what
-    comes before the first event."""
-    first_events = max(FIRST, start.flows, round(start.cpu * SLOW))
-    earlier = _Part()
-    for before, part in _parts(replication, first_events):
-        rest = _rest(before, part, start.cpu, plan, replication.seconds)
-        enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + rest.cpu))
-        starting = _starting(plan, part.seconds, replication.seconds)
-        if not _is_steady(earlier, before, part) or starting:
+class _Measurement:
+    """The part of a replication that tells enough of the rest."""
+
+    start: _Part
+    """What comes before the first event."""
+    part: _Part
+    rest: _Rest
+    end: float
+    """CPU time from there to the result (s)."""
+
+    def __init__(self, replication: Replication, plan: Any) -> None:
+        self._plan, self._duration = plan, replication.seconds
+        self._looking = 0.0
+        self._before: _Part | None = None
+        self._began = time.thread_time()
+        _core.run(replication.plan, replication.seed, _core.Control(look=self._look), {})
+        self.end = self._cpu() - self.part.cpu
+
+    def _cpu(self) -> float:
+        """CPU time of the run so far, without that of looking at it (s)."""
+        return time.thread_time() - self._began - self._looking
+
+    def _look(self, so_far: SoFar) -> int | None:
+        cpu = self._cpu()
+        more = self._events_to_go(_Part(so_far, cpu))
+        self._looking += self._cpu() - cpu
+        return more
+
+    def _events_to_go(self, part: _Part) -> int | None:
+        """The number of events at which to look again; None if the part tells enough."""
+        if self._before is None:
+            self.start = self._earlier = self._before = part
+            return max(FIRST, part.so_far["flows"], round(part.cpu * SLOW))
+        start, before, plan = self.start, self._before, self._plan
+        self.part, self.rest = part, _rest(before, part, plan, self._duration)
+        enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + self.rest.cpu))
+        starting = _starting(plan, part.seconds, self._duration)
+        if not _is_steady(self._earlier, before, part) or starting:
             enough *= PATIENCE
         if part.cpu - start.cpu >= min(enough, MOST):
-            break
-        earlier = before
-    return part, rest
+            return None
+        self._earlier, self._before = before, part
+        return FACTOR * part.events
 
 
-def _parts(replication: Replication, most: int) -> Iterator[tuple[_Part, _Part]]:
-    """Longer and longer parts of a replication, each with the one before; the last is the whole."""
-    before = _Part()
-    while True:
-        part = _run(replication, most)
-        yield before, part
-        if part.seconds >= replication.seconds:
-            return
-        before, most = part, FACTOR * most
+def _set_up(replication: Replication) -> float:
+    """CPU time before the first event, for a process that has the memory already (s)."""
+    began = time.thread_time()
+    ended = began
 
+    def look(_: SoFar) -> None:
+        nonlocal ended
+        ended = time.thread_time()
 
-def _run(replication: Replication, most: int) -> _Part:
-    started = time.thread_time()
-    raw = _core.run(replication.plan, replication.seed, _core.Control(most), {})
-    cpu = time.thread_time() - started
-    links = raw["links"]
-
-    def total(key: str) -> tuple[float, ...]:
-        return tuple(sum(window[key] for window in link["windows"]) for link in links)
-
-    columns: list[Any] = []
-    for link in links:
-        series = dict(link["series"])
-        columns += [*series.pop("probes", {}).values(), *series.values()]
-    return _Part(
-        raw["events"],
-        float(raw["ended"]),
-        cpu,
-        total("arrivals"),
-        tuple(
-            sum(w["departures"] + sum(w["drops"].values()) for w in link["windows"])
-            for link in links
-        ),
-        total("used"),
-        total("capacity"),
-        tuple(link["link"] for link in links),
-        len(raw["flows"]["start"]),
-        float(sum(getattr(column, "nbytes", 0) for column in columns)),
-    )
+    _core.run(replication.plan, replication.seed, _core.Control(look=look), {})
+    return ended - began
 
 
 def _on_threads(replication: Replication, plan: Any, part: _Part, threads: int) -> float:
@@ -252,26 +254,20 @@ def _writing_within(group: Any, ends: int) -> Any:
     return group | {"kind": {name: kind | {"write": write}}}
 
 
-def _rest(before: _Part, part: _Part, start: float, plan: Any, duration: float) -> _Rest:
-    """What comes after a part, from what came between the part before and its end; ``start`` is
-    the CPU time before the first event."""
+def _rest(before: _Part, part: _Part, plan: Any, duration: float) -> _Rest:
+    """What comes after a part, from what came between the part before and its end."""
     span, left = part.seconds - before.seconds, duration - part.seconds
     if left <= 0 or span <= 0:
         return _Rest(0.0, 0.0, 0.0)
-    packets_left = _since(before.left, part.left)
-    used = _since(before.used, part.used)
-    capacity = _since(before.capacity, part.capacity)
-    later = 0.0
-    for index, packets, spent, there in zip(part.links, packets_left, used, capacity, strict=True):
-        busy = there > 0 and spent > BUSY * there
-        change = _change_of_rate(plan["links"][index], part.seconds, duration) if busy else 1.0
-        later += packets * change
-    arrivals = sum(_since(before.arrivals, part.arrivals))
-    times = left / span * (later / arrivals if arrivals else 1.0)
+    now, then = part.so_far, before.so_far
+    later = now["left"] - then["left"]
+    busy = now["used"] - then["used"] > BUSY * (now["capacity"] - then["capacity"])
+    for k in np.flatnonzero(busy):
+        later[k] *= _change_of_rate(plan["links"][now["links"][k]], part.seconds, duration)
+    arrivals = float(np.sum(now["arrivals"] - then["arrivals"]))
+    times = left / span * (float(later.sum()) / arrivals if arrivals else 1.0)
     events = times * (part.events - before.events)
-    an_event = (part.cpu - start) / part.events
-    if part.cpu - before.cpu > LEAST + start:
-        an_event = (part.cpu - before.cpu) / (part.events - before.events)
+    an_event = (part.cpu - before.cpu) / max(1, part.events - before.events)
     return _Rest(events, times * arrivals, events * an_event)
 
 
@@ -285,10 +281,6 @@ def _is_steady(earlier: _Part, before: _Part, part: _Part) -> bool:
 
     pairs = zip(rates(earlier, before), rates(before, part), strict=True)
     return all(abs(now - then) <= CHANGE * then for then, now in pairs)
-
-
-def _since(before: Sequence[float], now: Sequence[float]) -> list[float]:
-    return [b - a for a, b in zip(before or [0.0] * len(now), now, strict=True)]
 
 
 def _change_of_rate(link: Any, since: float, duration: float) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from marqueue._core import replication_seed
 from marqueue.errors import RunError
+from marqueue.garbage_collector import paused_collector
 from marqueue.results import Result, Subject, subjects_of
 from marqueue.results.provenance import describe, here
 from marqueue.results.raw_flows import flow_count
@@ -200,6 +201,7 @@ def _program_costs(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float]] |
     return costs or None
 
 
+@paused_collector()
 def _result(
     scenario: Scenario,
     spent: _Effort,

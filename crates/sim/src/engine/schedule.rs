@@ -8,6 +8,7 @@ use crate::plan::Plan;
 use crate::route::Stage;
 use crate::slots::PERIOD;
 use crate::traffic::{draw_size, ArrivalKind};
+use crate::watcher::{LinkSoFar, SoFar};
 use crate::window_meter::WindowMeter;
 use marqueue_aqm::Qdisc;
 use marqueue_core::{Packet, Time};
@@ -154,6 +155,36 @@ impl Engine {
         }
         self.next_sample += self.sample;
         self.schedule(Source::Sample, self.next_sample);
+    }
+
+    /// What the run has done so far, by link with a queue.
+    pub fn so_far(&mut self) -> SoFar {
+        // Queues are brought up to the last event, but not to the departures at its instant: an arrival at the same
+        // instant would come before them. What is outside waits for each packet.
+        let is_alone = self.external_flows.is_empty() && self.outside.is_empty();
+        let until = self.now.0.checked_sub(1).map(Time).filter(|_| is_alone);
+        let (mut links, mut samples) = (Vec::new(), 0);
+        for l in 0..self.links.len() as u32 {
+            if !matches!(self.links[l as usize].entrance, Entrance::Resource(_)) {
+                continue;
+            }
+            if let Some(until) = until {
+                self.catch_up(l, until);
+                self.release_dropped(l);
+            }
+            let r = resource(&mut self.links, l);
+            let (used, capacity) = r.meter.work(self.now, r.speed(), r.ahead(self.now));
+            let counters = r.qdisc.counters();
+            links.push(LinkSoFar {
+                link: l as usize,
+                arrivals: counters.arrivals,
+                left: counters.departures + counters.dropped(),
+                used,
+                capacity,
+            });
+            samples += r.meter.sampled_bytes();
+        }
+        SoFar { events: self.processed, now: self.now, flows: self.rows.len(), samples, links }
     }
 
     /// Stops the flows of a group: they send no new data.
