@@ -5,9 +5,10 @@ replication, the result of each completed point of a sweep, and ``run.json``, wh
 run.
 
 A replication is a function of plan, seed and engine. Its file is named after plan and seed. The
-first line is JSON with the identity of the replication and the digest of the rest: an archive of
-numpy arrays, and before it the records of flows that have left the run, if any have. A file that
-does not match is moved to ``set-aside``, and its replication runs again.
+first line is JSON with the identity of the replication and the digest of the rest: the output of
+the engine (:mod:`~marqueue.simulation.array_tree`), and before it the records of flows that have
+left the run, if any have. A file that does not match is moved to ``set-aside``, and its replication
+runs again.
 
 A result contains the commit that made it, so checkpoints from another commit, or from modified
 sources of the same commit, are refused.
@@ -35,10 +36,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import marqueue._core as _core
 from marqueue.errors import ResultError, RunError, differing_values
+from marqueue.garbage_collector import paused_collector
 from marqueue.results.integrity import (
     CIRCUMSTANCES,
     PROVENANCE,
@@ -50,6 +50,7 @@ from marqueue.results.output_directory import POINTS, checkpoints_of
 from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import commit
 from marqueue.results.raw_flows import ROWS
+from marqueue.simulation.array_tree import read_tree, write_tree
 
 if TYPE_CHECKING:
     from marqueue.kernels import Kernel
@@ -224,9 +225,9 @@ class Checkpoints:
                 expected = _header(replication, hashlib.file_digest(file, "sha256").hexdigest())
                 if header != expected:
                     raise ResultError(_difference(header, expected))
-                with np.lib.npyio.NpzFile(file, allow_pickle=False) as arrays:
-                    tree = json.loads(str(arrays["tree"]))
-                    raw = _with_arrays(tree["raw"], arrays)
+                with paused_collector():
+                    tree = read_tree(file)
+                raw = tree["raw"]
                 if "flow_file" in tree:
                     raw["flows"] = _core.FlowFile.open(path, len(header), *tree["flow_file"])
         except FileNotFoundError:
@@ -256,10 +257,9 @@ class Checkpoints:
     def _store(self, outcome: Outcome) -> None:
         """Stores a replication. Its file appears whole or not at all."""
         assert self.path is not None, "a replication waits only where there is a path"
-        arrays: dict[str, np.ndarray[Any, Any]] = {}
         raw = dict(outcome.raw)
         flow_file = raw.pop("flows") if isinstance(raw["flows"], _core.FlowFile) else None
-        tree = {"raw": _without_arrays(raw, arrays), "cpu_seconds": outcome.cpu_seconds}
+        tree = {"raw": raw, "cpu_seconds": outcome.cpu_seconds}
         if flow_file:
             tree["flow_file"] = flow_file.layout
         self.begin()
@@ -271,7 +271,8 @@ class Checkpoints:
                 if flow_file:
                     for begin in range(0, len(flow_file), ROWS):
                         file.write(flow_file.records(begin, begin + ROWS))
-                np.savez(file, allow_pickle=False, tree=np.array(json.dumps(tree)), **arrays)
+                with paused_collector():
+                    write_tree(file, tree)
                 file.seek(len(header))
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
                 file.seek(0)
@@ -437,32 +438,3 @@ def _staged_file(path: Path) -> Iterator[BufferedRandom]:
 def _part(path: Path) -> Path:
     """A temporary name for a file that is being written."""
     return path.with_name(f"{path.name}.part-{secrets.token_hex(6)}")
-
-
-ARRAY = "array"
-
-
-def _without_arrays(value: Any, arrays: dict[str, np.ndarray[Any, Any]]) -> Any:
-    """A tree with its arrays moved to ``arrays`` and replaced by their names."""
-    match value:
-        case np.ndarray():
-            name = f"{ARRAY}_{len(arrays)}"
-            arrays[name] = value
-            return {ARRAY: name}
-        case Mapping():
-            return {key: _without_arrays(each, arrays) for key, each in value.items()}
-        case list() | tuple():
-            return [_without_arrays(each, arrays) for each in value]
-    return value
-
-
-def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
-    """Puts arrays back into a tree; the reverse of :func:`_without_arrays`."""
-    match value:
-        case {"array": str(name)} if len(value) == 1:
-            return arrays[name]
-        case dict():
-            return {key: _with_arrays(each, arrays) for key, each in value.items()}
-        case list():
-            return [_with_arrays(each, arrays) for each in value]
-    return value
