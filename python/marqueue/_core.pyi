@@ -108,10 +108,10 @@ def flush_file_system(path: str | PathLike[str]) -> None:
     Linux 5.8 not for data that could not be written."""
 
 def indent_json(text: str) -> str:
-    """JSON with an indent of two, as ``json.dumps`` writes it with ``indent=2``. ``text`` is valid
-    JSON without white space between tokens."""
+    """JSON with an indent of two, as ``json.dumps`` writes it with ``indent=2``, but with arrays of
+    numbers, booleans and nulls on one line. ``text`` is valid JSON without white space between
+    tokens."""
 
-@final
 class SoFar(TypedDict):
     """What a run has done so far. Arrays have an entry for each link with a queue."""
 
@@ -133,6 +133,7 @@ class SoFar(TypedDict):
     capacity: Floats
     """Bits that could have been sent, or cycles that there were."""
 
+@final
 class Control:
     """The line between one run and whoever watches it from another thread.
 
