@@ -77,8 +77,8 @@ impl Control {
         self.done.store(now.0, Ordering::Relaxed);
     }
 
-    /// Is the run to be cut off after some events, or looked at?
-    pub fn has_limit(&self) -> bool {
+    /// Is the run to be cut off after some events, or looked at? Then all events need one order.
+    pub fn needs_one_thread(&self) -> bool {
         self.max_events.is_some() || self.watcher.is_some()
     }
 

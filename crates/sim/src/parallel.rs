@@ -48,7 +48,7 @@ pub fn threads_that_pay(plan: &Plan, most: usize) -> Result<usize, RunError> {
 /// If the plan is invalid or the run was cancelled.
 pub fn run_on(plan: &Plan, seed: u64, control: &Control, threads: usize) -> Result<RunResult, RunError> {
     // What cuts a run off after some events, or at an instant of the user's, needs all events in one order.
-    if control.has_limit() {
+    if control.needs_one_thread() {
         return run(plan, seed, control);
     }
     match partition_of(plan, threads)? {

@@ -123,7 +123,7 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
     """Predicts the cost of a run of a scenario.
 
     ``jobs`` and ``threads`` are as for :func:`marqueue.run`. Takes about as long as a
-    twentieth of a replication, at least half a second and mostly at most 40.
+    twentieth of a replication, at least half a second and mostly at most 40 seconds.
     Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
     replication does not fit into the memory, so that its first part would not either; and
     ScenarioError.
