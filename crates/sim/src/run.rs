@@ -213,7 +213,7 @@ impl Run {
         self.engine.processed()
     }
 
-    /// Lets the watcher of `control` look if it is time, or the end. That changes nothing.
+    /// Lets the watcher of `control` look if it is time, or the run has ended. The result does not depend on it.
     pub fn let_look(&mut self, control: &Control) {
         if control.is_look_due(if self.has_ended { u64::MAX } else { self.events() }) {
             let mut so_far = self.engine.so_far();

@@ -1,4 +1,4 @@
-//! What a run has done so far, for who looks at it from time to time and does not wait for its result.
+//! A watcher: it sees what a run has done so far, from time to time, and may cut the run off.
 
 use marqueue_core::Time;
 use std::fmt::Debug;

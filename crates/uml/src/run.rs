@@ -80,6 +80,7 @@ pub fn run(
             break;
         }
     }
+    machines.network.run.let_look(control);
     let result = outcome::result(machines.network, plan);
     control.record(result.ended);
     Ok(result)
@@ -130,6 +131,7 @@ impl Machines {
     /// Advances everything by some steps. Returns whether the run has ended.
     fn step(&mut self, control: &Control) -> Result<bool, Error> {
         for _ in 0..STEPS {
+            self.network.run.let_look(control);
             let events = control.allows(self.network.run.events());
             if events == 0 {
                 return Ok(true);
