@@ -54,6 +54,7 @@ fn plan(aqm: &str) -> Plan {
         routes: vec![RoutePlan { forward: vec![0, 1], reverse: vec![2] }],
         transports: Vec::new(),
         traffic: Vec::new(),
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

@@ -63,8 +63,8 @@ pub struct Batch {
     wide: Vec<(Time, u32, Packet)>,
     /// What is left of flows that have ended in the part that sends this, the oldest report first.
     pub reports: Vec<Report>,
-    /// How many flows have arrived there.
-    pub arrived: u64,
+    /// How many flows that arrive have been created there.
+    pub created: u64,
 }
 
 impl Handover for Batch {

@@ -175,8 +175,6 @@ pub struct Engine {
     retired: i64,
     /// Flows that have arrived, those ahead of the clock included.
     created: u64,
-    /// Flows that have arrived.
-    arrived: u64,
     timers: Timers,
     timers_source: u32,
     arrivals: Vec<Arrivals>,
@@ -259,7 +257,6 @@ impl Engine {
             slots,
             retired: 0,
             created: 0,
-            arrived: 0,
             timers: Timers::default(),
             timers_source: NONE,
             arrivals: Vec::new(),

@@ -30,9 +30,19 @@ pub struct Plan {
     pub transports: Vec<TransportPlan>,
     /// The traffic groups.
     pub traffic: Vec<TrafficPlan>,
+    /// If more flows than this are expected to arrive, a flow that arrives gets the slot of one that has ended
+    /// ([`crate::slots`]), which bounds the memory. Otherwise a flow's slot is its row in the flow table, so that flow
+    /// queueing hashes each flow anew, as it does where flows have ports.
+    #[serde(default = "Plan::reuse_slots_above")]
+    pub reuse_slots_above: u32,
 }
 
 impl Plan {
+    /// What `reuse_slots_above` is unless a plan says otherwise: 100,000 flows take 32 MB.
+    pub const fn reuse_slots_above() -> u32 {
+        100_000
+    }
+
     /// Does any flow end in a kernel, or any queue lie in one?
     pub fn has_kernels(&self) -> bool {
         self.transports.iter().any(|transport| transport.stack.is_some())

@@ -7,8 +7,6 @@ use std::collections::VecDeque;
 /// How long a flow that arrives has a slot that is reused, s: until it ends, and three or four periods of [`crate::slots`]. When
 /// it ends depends on how busy the network is; this is that of short flows with typical round-trip times.
 const LIFE: f64 = 1.0;
-/// If more flows are expected to arrive, the slots of those that have ended are reused: 100,000 take 32 MB.
-const MOST_SLOTS: f64 = 1e5;
 
 /// The number of flows that are expected to arrive during the run.
 pub fn expected_arrivals(plan: &Plan) -> f64 {
@@ -25,10 +23,9 @@ pub fn expected_arrivals_of(plan: &Plan, traffic: &TrafficPlan) -> f64 {
     }
 }
 
-/// Do flows that arrive get the slots of flows that have ended (see [`crate::slots`])? Otherwise a flow's slot is its row in the
-/// flow table, so that flow queueing hashes each flow anew, as it does where flows have ports.
+/// Do flows that arrive get the slots of flows that have ended ([`Plan::reuse_slots_above`])?
 pub fn reuses_slots(plan: &Plan) -> bool {
-    expected_arrivals(plan) > MOST_SLOTS
+    expected_arrivals(plan) > f64::from(plan.reuse_slots_above)
 }
 
 /// The number of slots to allocate: those of the flows that exist from the start and of the flows that arrive; where slots

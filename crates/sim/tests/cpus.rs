@@ -53,6 +53,7 @@ fn plan(links: Vec<LinkPlan>, traffic: Vec<TrafficPlan>, duration: f64) -> Plan 
         links,
         transports: Vec::new(),
         traffic,
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 
@@ -166,6 +167,7 @@ fn network(cores: u32, links_between: bool) -> Plan {
         routes,
         transports: vec![ns2("sack", true)],
         traffic,
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

@@ -51,6 +51,7 @@ fn plan(policy: PolicySpec) -> Plan {
                 sample_cwnd: false,
             },
         }],
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

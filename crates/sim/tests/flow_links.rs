@@ -45,6 +45,7 @@ fn network(links: Vec<LinkPlan>, routes: Vec<RoutePlan>, delayed_ack: f64) -> Pl
         routes,
         transports: vec![transport],
         traffic,
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

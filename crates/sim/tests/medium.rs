@@ -41,6 +41,7 @@ fn plan(medium: &str, params: &[(&str, f64)], rate: u64, sent: u64, seconds: f64
         routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
         transports: Vec::new(),
         traffic: vec![TrafficPlan { name: "all".into(), dscp: 0, class: 0, kind }],
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

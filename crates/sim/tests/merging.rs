@@ -28,6 +28,7 @@ fn network(links: Vec<LinkPlan>, routes: Vec<RoutePlan>) -> Plan {
         routes,
         transports: vec![ns2("reno", true)],
         traffic,
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

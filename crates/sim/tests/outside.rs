@@ -56,6 +56,7 @@ fn plan() -> Plan {
                 ecn: EcnField::Ect,
             },
         }],
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

@@ -39,6 +39,7 @@ fn plan(rate: f64, size: SizeLaw, duration: f64) -> Plan {
         routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
         transports: Vec::new(),
         traffic: vec![TrafficPlan { name: "packets".into(), dscp: 0, class: 0, kind }],
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

@@ -34,6 +34,7 @@ fn plan(packets: &[(Dur, Bytes)], count: u32, jitter: Dur, stop: Option<Time>) -
         routes: vec![RoutePlan { forward: vec![0], reverse: Vec::new() }],
         transports: Vec::new(),
         traffic: vec![TrafficPlan { name: "call".into(), dscp: 0, class: 0, kind }],
+        reuse_slots_above: Plan::reuse_slots_above(),
     }
 }
 

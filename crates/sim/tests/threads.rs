@@ -197,6 +197,9 @@ fn random_plan(seed: u64) -> Plan {
     if rng.below(3) == 0 {
         let routes = (0..plan.routes.len()).collect();
         plan.traffic.push(arriving("arriving", routes, 60.0, Time::ZERO));
+        if rng.below(2) > 0 {
+            plan.reuse_slots_above = 0;
+        }
     }
     plan
 }

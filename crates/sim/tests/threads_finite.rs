@@ -70,6 +70,7 @@ fn flows_that_arrive() {
                 plan.links[0].pipe.loss = Some(policy("random", values(&[("probability", 0.01)])));
                 plan.links[0].pipe.jitter = Some(values(&[("mean", 0.002)]));
                 same_on_all(&plan, 31, 2);
+                same_on_all(&Plan { reuse_slots_above: 0, ..plan.clone() }, 31, 2);
                 let flows = go(&plan, 31).flows;
                 let ended = flows.end.iter().filter(|&&end| end < plan.duration).count();
                 assert!(ended > 200, "{ended} of {} flows end", flows.end.len());
@@ -83,12 +84,19 @@ fn flows_that_arrive() {
 /// Numbers of flows are what queues that tell flows apart go by.
 #[test]
 fn flows_that_arrive_over_each_queue() {
+    let mut told_apart = Vec::new();
     for name in catalogue().into_iter().map(|entry| entry.name) {
         let mut plan = with_arrivals(parking_lot(3, &queue(name, values(&[]), 30, Signal::Ecn)));
         plan.duration = secs(2.5);
         plan.boundaries = vec![secs(1.0)];
         same_on_all(&plan, 37, 2);
+        let reusing = Plan { reuse_slots_above: 0, ..plan.clone() };
+        same_on_all(&reusing, 37, 2);
+        if digest(&go(&reusing, 37)) != digest(&go(&plan, 37)) {
+            told_apart.push(name);
+        }
     }
+    assert!(told_apart.contains(&"fq_codel"), "slots are reused: {told_apart:?}");
 }
 
 #[test]

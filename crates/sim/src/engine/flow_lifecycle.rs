@@ -235,10 +235,10 @@ impl Engine {
         self.add_tcp(group, route, transport, Some(size), at, phase)
     }
 
-    /// Creates flows that will arrive, in the order of their arrivals, until there have been `arrived` in all. So many have arrived
-    /// in a part of the network that is ahead of this one.
-    pub(super) fn create_arrivals(&mut self, arrived: u64) {
-        while self.created < arrived {
+    /// Creates flows that will arrive, in the order of their arrivals, until there have been `created` in all: so many as in
+    /// another part of the network, which may be ahead of this one.
+    pub(super) fn create_arrivals(&mut self, created: u64) {
+        while self.created < created {
             let of_flows = (0..self.arrivals.len()).filter(|&i| self.arrivals[i].packet_flow().is_none());
             let Some(i) = of_flows.min_by_key(|&i| self.arrivals[i].next) else { unreachable!("flows arrive") };
             let at = self.arrivals[i].next;

@@ -123,7 +123,8 @@ impl Engine {
     pub fn out(&mut self) -> &mut [Batch] {
         let Some(part) = &mut self.part else { return &mut [] };
         part.handed_over += part.out.iter().map(Batch::len).sum::<usize>();
-        part.out.iter_mut().for_each(|batch| batch.arrived = self.arrived);
+        // Not those that have arrived here: a packet of a part that is ahead may only pass through.
+        part.out.iter_mut().for_each(|batch| batch.created = self.created);
         &mut part.out
     }
 
@@ -143,7 +144,7 @@ impl Engine {
         if let Some(slots) = &mut self.slots {
             batch.reports.drain(..).for_each(|report| slots.accept(from, report));
         }
-        self.create_arrivals(batch.arrived);
+        self.create_arrivals(batch.created);
         let mut packets = batch.packets(&mut known);
         while let Some((at, l, mut packet, has_slot)) = packets.next() {
             if let Some(soon) = packets.flow(AHEAD) {

@@ -208,7 +208,6 @@ impl Engine {
         let arrivals = &mut self.arrivals[i];
         match &mut arrivals.kind {
             ArrivalKind::Flows { .. } => {
-                self.arrived += 1;
                 let created = arrivals.ahead.pop_front();
                 let f = created.map_or_else(|| self.create_arrival(i), |(_, f)| f);
                 self.flow_timer(f);

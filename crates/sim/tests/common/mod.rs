@@ -76,6 +76,7 @@ impl Dumbbell {
             routes: Vec::new(),
             transports: Vec::new(),
             traffic: Vec::new(),
+            reuse_slots_above: Plan::reuse_slots_above(),
         };
         for rtt in self.rtts {
             let source = ms(rtt / 2.0 - self.bottleneck_delay - self.destination_delay);
