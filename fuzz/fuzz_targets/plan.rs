@@ -321,8 +321,8 @@ fn plan(u: &mut Unstructured<'_>) -> Result<Plan> {
         .collect::<Result<Vec<_>>>()?;
     let groups = u.int_in_range(1..=4)?;
     let traffic = (0..groups).map(|i| traffic(u, i, routes.len(), transports.len())).collect::<Result<Vec<_>>>()?;
-    let reuse_slots_above = if u.arbitrary()? { 0 } else { Plan::reuse_slots_above() };
     let (boundaries, sample) = (times(u, 3)?, Dur(ns(u)?));
+    let reuse_slots_above = if u.arbitrary()? { 0 } else { Plan::reuse_slots_above() };
     Ok(Plan { duration, boundaries, sample, links, routes, transports, traffic, reuse_slots_above })
 }
 

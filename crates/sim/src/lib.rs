@@ -75,7 +75,7 @@ pub use digest::digest;
 pub use engine::{Engine, Progress};
 pub use estimate::{estimated_bytes, Estimate};
 pub use flow_rows::FlowSink;
-pub use parallel::{rehearse, run_on, threads_for, threads_that_pay, Rehearsal};
+pub use parallel::{rehearse, run_in_order, run_on, threads_for, threads_that_pay, Rehearsal};
 pub use partition::OneThread;
 pub use plan_check::check_links;
 pub use prepare::build_resource;

@@ -115,6 +115,33 @@ pub fn rehearse(
     Ok(Some(Rehearsal { result: merge(plan, partition, results), work, meetings, wall }))
 }
 
+/// Runs `plan` with `seed` to its end as [`run_on`] does, but on one thread, on which the parts go on in any order. `next` draws
+/// one of so many parts, and that part takes a step if the others allow it; it has to draw each again and again. What
+/// threads do by chance thus happens in the same way each time. `None` if there is but one part.
+///
+/// # Errors
+/// If the plan is invalid or the run was cancelled.
+pub fn run_in_order(
+    plan: &Plan,
+    seed: u64,
+    control: &Control,
+    threads: usize,
+    next: &mut dyn FnMut(usize) -> usize,
+) -> Result<Option<RunResult>, RunError> {
+    let Ok(partition) = &partition_of(plan, threads)? else { return Ok(None) };
+    let exchange = Exchange::new(partition, control);
+    let engines = (0..partition.parts).map(|part| exchange.engine(plan, seed, part));
+    let mut engines = engines.collect::<Result<Vec<_>, _>>()?;
+    while !(0..partition.parts).all(|part| exchange.has_ended(part)) {
+        let part = next(partition.parts);
+        if let Some(bound) = exchange.bound(part).filter(|_| !exchange.has_ended(part)) {
+            exchange.advance(part, &mut engines[part], bound)?;
+        }
+    }
+    let results = engines.into_iter().map(|engine| result_of(plan, engine)).collect();
+    Ok(Some(merge(plan, partition, results)))
+}
+
 /// The partition of a plan over at most this many threads, or why there is none.
 fn partition_of(plan: &Plan, most: usize) -> Result<Result<Partition, OneThread>, RunError> {
     if most < 2 {
@@ -173,7 +200,6 @@ fn replace<T>(ours: &mut [T], theirs: Vec<T>, is_theirs: impl Fn(&T) -> bool) {
 mod tests {
     use super::*;
     use crate::digest;
-    use marqueue_core::{Rate, Rng};
     use serde_json::{from_value, json};
 
     /// A chain of three queues, with flows over each.
@@ -192,58 +218,7 @@ mod tests {
             (0..3).map(|hop| json!({"name": format!("flows {hop}"), "dscp": 0, "kind": {"tcp": tcp(hop)}})).collect();
         let plan = json!({"duration": 2_000_000_000, "boundaries": [1_000_000_000], "sample": 0, "links": links,
             "routes": routes, "transports": [{"preset": "rfc", "params": {}}], "traffic": traffic});
-        value(plan)
-    }
-
-    fn value<T: serde::de::DeserializeOwned>(json: serde_json::Value) -> T {
-        from_value(json).expect("it is one")
-    }
-
-    /// Flows that arrive and go through a queue, over two wires, and back over a third: parts without a queue pass on
-    /// packets of flows that have arrived in a part that is ahead of them.
-    fn wires_behind_a_queue() -> Plan {
-        let mut plan = chain();
-        let (queue, there, far, back) = (0, 1, 3, 5);
-        [there, far, back].into_iter().for_each(|l| plan.links[l].queue = None);
-        plan.links.iter_mut().for_each(|link| link.rate = Rate(100_000_000));
-        // A wire with losses is not one with the wire before it.
-        plan.links[far].pipe.loss = value(json!({"name": "random", "params": {"probability": 0.01}}));
-        plan.routes = value(json!([{"forward": [queue, there, far], "reverse": [back, queue]}]));
-        plan.traffic.truncate(1);
-        plan.traffic[0].kind =
-            value(json!({"poisson": {"transport": 0, "routes": [0], "weights": [1.0], "rate": 5000.0, "start": 0,
-            "stop": 2_000_000_000, "size": 1, "law": "constant"}}));
-        plan
-    }
-
-    /// The result, where parts go on in a random order: some get as far ahead of others as these allow.
-    fn in_any_order(plan: &Plan, partition: &Partition, seed: u64) -> RunResult {
-        let control = Control::default();
-        let exchange = Exchange::new(partition, &control);
-        let engine = |part| exchange.engine(plan, 1, part).expect("the plan is valid");
-        let mut engines: Vec<_> = (0..partition.parts).map(engine).collect();
-        let mut rng = Rng::named(seed, "orders");
-        while !(0..partition.parts).all(|part| exchange.has_ended(part)) {
-            let part = rng.below(partition.parts as u32) as usize;
-            if let Some(bound) = exchange.bound(part).filter(|_| !exchange.has_ended(part)) {
-                exchange.advance(part, &mut engines[part], bound).expect("nobody cancels it");
-            }
-        }
-        merge(plan, partition, engines.into_iter().map(|engine| result_of(plan, engine)).collect())
-    }
-
-    #[test]
-    fn parts_go_on_in_any_order() {
-        for (name, plan) in [("queues", chain()), ("wires", wires_behind_a_queue())] {
-            let alone = digest(&run(&plan, 1, &Control::default()).expect("nobody cancels it"));
-            for most in 2..=4 {
-                let partition = partition_of(&plan, most).expect("the plan is valid").expect("it has several parts");
-                for seed in 0..4 {
-                    let result = in_any_order(&plan, &partition, seed);
-                    assert_eq!(digest(&result), alone, "{name}, {} parts, order {seed}", partition.parts);
-                }
-            }
-        }
+        from_value(plan).expect("it is a plan")
     }
 
     #[test]

@@ -119,6 +119,25 @@ fn flows_that_arrive_on_links_of_their_own() {
     same_on_all(&plan, 41, 2);
 }
 
+/// A thread without queues passes on packets of flows that have arrived at the thread before it, which may be ahead.
+#[test]
+fn flows_that_arrive_and_go_through_parts_without_queues() {
+    let wire = |name: &str| link(name, 100_000_000, ms(4.0), None);
+    let mut plan = dumbbell("sack", red());
+    let queue = |name: &str| link(name, 100_000_000, ms(4.0), Some(red()));
+    plan.links = vec![queue("first"), wire("there"), wire("far"), queue("last"), wire("back")];
+    // A wire with losses is not one with the wire before it.
+    plan.links[2].pipe.loss = Some(policy("random", values(&[("probability", 0.01)])));
+    plan.routes = vec![RoutePlan { forward: vec![0, 1, 2, 3], reverse: vec![4, 0] }];
+    plan.traffic = vec![arriving("short", vec![0], 5000.0, Time::ZERO)];
+    let TrafficKind::Poisson { size, law, .. } = &mut plan.traffic[0].kind else { unreachable!("flows arrive") };
+    (*size, *law) = (1, FlowSizes::Constant);
+    (plan.duration, plan.boundaries) = (secs(2.0), vec![secs(1.0)]);
+    for reuse_slots_above in [0, Plan::reuse_slots_above()] {
+        same_on_all(&Plan { reuse_slots_above, ..plan.clone() }, 53, 3);
+    }
+}
+
 #[test]
 fn flows_that_arrive_in_parts_that_take_turns() {
     let plan = with_arrivals(parking_lot(4, &red()));

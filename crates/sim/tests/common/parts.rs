@@ -1,11 +1,16 @@
 //! Plans whose networks have several parts, and flows that end.
 
 use super::*;
-use marqueue_sim::{digest, run_on, threads_for};
+use marqueue_core::Rng;
+use marqueue_sim::{digest, run_in_order, run_on, threads_for};
 
 pub const THREADS: [usize; 3] = [2, 3, 4];
 
-/// Checks that the plan has at least `least` parts, and gives the same on any number of threads.
+/// Steps that one part takes at most while others seldom take any.
+const LEAD: u32 = 6;
+
+/// Checks that the plan has at least `least` parts, and gives the same on any number of threads, also where some parts get as
+/// far ahead of others as these allow.
 pub fn same_on_all(plan: &Plan, seed: u64, least: usize) {
     let (parts, _) = threads_for(plan, 4).expect("the plan is valid");
     assert!(parts >= least, "got {parts} parts, expected at least {least}");
@@ -13,6 +18,25 @@ pub fn same_on_all(plan: &Plan, seed: u64, least: usize) {
     for threads in THREADS {
         let result = run_on(plan, seed, &Control::default(), threads).expect("the plan is valid");
         assert_eq!(digest(&result), alone, "{threads} threads");
+        let mut order = order(seed);
+        let turns = run_in_order(plan, seed, &Control::default(), threads, &mut order).expect("the plan is valid");
+        if let Some(result) = turns {
+            assert_eq!(digest(&result), alone, "{threads} parts in a random order");
+        }
+    }
+}
+
+/// A random order of parts: one of them after the other takes every second step for a while.
+fn order(seed: u64) -> impl FnMut(usize) -> usize {
+    let mut rng = Rng::named(seed, "an order of parts");
+    let (mut ahead, mut left) = (0, 0);
+    move |parts| {
+        if left == 0 {
+            (ahead, left) = (rng.below(parts as u32), 1 + rng.below(LEAD));
+        }
+        left -= 1;
+        let any = rng.below(parts as u32);
+        (if rng.below(2) == 0 { ahead } else { any }) as usize
     }
 }
 
