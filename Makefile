@@ -43,7 +43,7 @@ NO_NODE := no node 20 or later and npm (Debian: nodejs, npm)
 # nothing: targets device and rings look at their edges instead. Debug assertions and overflow checks
 # find what a sanitizer would, at a multiple of the speed, and any toolchain will do. What is found
 # stays out of the tree: a crash becomes a test of the crate that it is about.
-FUZZ_TARGETS := device plan qdisc receiver rings sender
+FUZZ_TARGETS := device plan qdisc receiver rings sender threads
 FUZZ_RUNS ?= 2000
 FUZZ_SECONDS ?= 1800
 fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \

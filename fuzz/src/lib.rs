@@ -1,6 +1,8 @@
 //! Draws values from a fuzzer's bytes: anything that the declarations allow, with their bounds more often than by
 //! chance.
 
+pub mod plan;
+
 use arbitrary::{Result, Unstructured};
 use marqueue_core::params::{Kind, ParamSpec, ParamValues, PolicySpec, Value};
 use marqueue_core::Ecn;

@@ -72,7 +72,8 @@ pub enum ModelPlan {
 pub struct PerFlowPlan {
     /// Distribution of the propagation delay. Each flow has one draw.
     pub delay: DelayLaw,
-    /// Keys the random stream of the delays. A flow has the same delay on all links with one key: on both directions.
+    /// Keys the random stream of the delays. A flow has the same delay on all links with one key, such as both
+    /// directions, so these have the same law.
     pub stream: String,
 }
 

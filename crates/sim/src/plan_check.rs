@@ -7,6 +7,7 @@ use marqueue_cc::media::AnyControl;
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Bytes, Dur, Ecn, Rate, Signals, Time};
+use std::collections::HashSet;
 
 /// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -120,6 +121,14 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
         if route.forward.is_empty() || route.forward.iter().chain(&route.reverse).any(|&l| l >= plan.links.len()) {
             return bad(format!("routes[{i}]"), "expected at least one link, and only existing links".into());
         }
+        // When a packet leaves the link of its flow is known when it enters: none gets in between later.
+        let mut of_flows = HashSet::new();
+        let is_of_flows = |&&l: &&usize| plan.links[l].per_flow.is_some();
+        let on_route = route.forward.iter().chain(&route.reverse).filter(is_of_flows);
+        if let Some(&twice) = on_route.into_iter().find(|&&l| !of_flows.insert(l)) {
+            let message = format!("got {:?} twice, expected a link for each flow once", plan.links[twice].name);
+            return bad(format!("routes[{i}]"), message);
+        }
     }
     Ok(())
 }
@@ -135,6 +144,22 @@ fn check_per_flow(plan: &Plan, link: &LinkPlan) -> Result<(), ParamError> {
     if per_flow.delay.longest() > MAX_DELAY {
         let message = format!("expected delays of at most {} s", MAX_DELAY.secs());
         return Err(ParamError::new("per_flow.delay", message));
+    }
+    // A flow draws one delay for all of them.
+    let with_stream = plan.links.iter().filter_map(|l| Some((l, l.per_flow.as_ref()?)));
+    let mut others = with_stream.filter(|(_, other)| other.stream == per_flow.stream && other.delay != per_flow.delay);
+    if let Some((other, _)) = others.next() {
+        let message = format!("expected the delays of {:?}, which has this stream too", other.name);
+        return Err(ParamError::new("per_flow.delay", message));
+    }
+    let shortest = per_flow.delay.least();
+    if link.delay > shortest {
+        let message = format!(
+            "got {} s, expected at most the shortest delay of a flow, {} s",
+            link.delay.secs(),
+            shortest.secs()
+        );
+        return Err(ParamError::new("delay", message));
     }
     let kinds = plan.links.iter().filter(|l| l.per_flow.is_some()).count() as u64;
     let links = kinds * plan.initial_flows();

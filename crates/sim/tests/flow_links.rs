@@ -150,6 +150,33 @@ fn a_link_of_flows_with_a_queue_is_refused() {
     assert!(refused.contains("links[2].per_flow"), "{refused}");
 }
 
+/// Threads rely on the delay of the link, and a flow draws one delay for all links of a stream.
+#[test]
+fn delays_that_contradict_each_other_are_refused_with_their_place() {
+    let refused = |change: fn(&mut LinkPlan)| {
+        let mut plan = shared(0.0, 100_000_000);
+        change(&mut plan.links[2]);
+        run(&plan, 1, &Control::default()).expect_err("the plan is refused").to_string()
+    };
+    let longer = refused(|link| link.delay = ms(50.0));
+    assert!(
+        longer.starts_with("links[2].delay: got 0.05 s, expected at most the shortest delay of a flow"),
+        "{longer}"
+    );
+    let other = refused(|link| {
+        link.per_flow = Some(PerFlowPlan { delay: DelayLaw::Constant { delay: ms(50.0) }, stream: "source".into() });
+    });
+    assert_eq!(other, "links[2].per_flow.delay: expected the delays of \"source back\", which has this stream too");
+}
+
+#[test]
+fn a_route_that_passes_the_link_of_its_flow_twice_is_refused() {
+    let mut plan = shared(0.0, 100_000_000);
+    plan.routes[0].reverse.push(2);
+    let refused = run(&plan, 1, &Control::default()).expect_err("the plan is refused").to_string();
+    assert_eq!(refused, "routes[0]: got \"source\" twice, expected a link for each flow once");
+}
+
 #[test]
 fn an_invalid_law_is_refused_with_its_place() {
     let mut plan = shared(0.0, 100_000_000);
