@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from marqueue.errors import RunError
 from marqueue.scenario import Scenario
 from marqueue.simulation import cost
 from marqueue.simulation.experiment import replications_of
-from marqueue.simulation.limits import NO_LIMITS
+from marqueue.simulation.limits import NO_LIMITS, Limits
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -73,9 +74,10 @@ def test_a_run_that_was_measured_whole_is_no_prediction(name: str) -> None:
     )
 
 
-@pytest.mark.usefixtures("short_part")
-def test_a_replication_on_two_threads() -> None:
+def test_a_replication_on_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part is run on them too. An application that writes once in that time still does."""
+    # The first part is the last one, however fast the machine is.
+    monkeypatch.setattr(cost, "MOST", 0.0)
     changes = ["replications=1", "duration=400 s", 'traffic.long.write="2 packets"']
     scenario = load(SCENARIOS / "dumbbell.toml", [*changes, "traffic.long.every=300 s"])
     predicted = cost.predict(scenario, jobs=1, threads=2)
@@ -84,7 +86,7 @@ def test_a_replication_on_two_threads() -> None:
     assert predicted.cpu_seconds >= predicted.wall_seconds > 0
     alone = cost.predict(scenario, jobs=1)
     assert alone.threads == 1
-    assert alone.packets == pytest.approx(predicted.packets, rel=0.05)
+    assert alone.packets == predicted.packets
 
 
 @pytest.mark.usefixtures("short_part")
@@ -117,6 +119,60 @@ def test_the_command_predicts_and_writes_nothing(
     assert "CPU time of 10 replications" in done.output
     assert json.loads(invoke(scenario, "--estimate", "--json").stdout)["replications"] == 10
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("short_part")
+@pytest.mark.parametrize("most", [5_000, 300_000])
+def test_a_limit_of_events_is_in_the_prediction(most: int) -> None:
+    """The first is reached before what is measured at least, the second after it."""
+    scenario = load(SCENARIOS / "dumbbell.toml", ["duration=600 s"])
+    predicted = cost.predict(scenario, limits=Limits(max_events=most))
+    each = replications_of(scenario, NO_LIMITS)[0]
+    ended = _core.run(each.plan, each.seed, _core.Control(most), {})["ended"]
+    assert (predicted.events, predicted.threads) == (scenario.replications * most, 1)
+    assert predicted.measured_seconds / predicted.measured_share == pytest.approx(ended, rel=0.1)
+    assert predicted.packets == pytest.approx(
+        scenario.replications * packets_until(scenario, most), rel=0.1
+    )
+    [limit] = predicted.limits
+    assert f"{most:,} events" in limit
+
+
+def packets_until(scenario: Scenario, most: int) -> float:
+    """The packets at the queues before a replication has done so many events."""
+    each = replications_of(scenario, NO_LIMITS)[0]
+    raw = _core.run(each.plan, each.seed, _core.Control(most), {})
+    return float(sum(window["arrivals"] for link in raw["links"] for window in link["windows"]))
+
+
+def test_limits_that_are_not_reached_are_not_named() -> None:
+    limits = Limits(max_events=10**12, max_seconds=1e6, max_bytes=10**12)
+    predicted = cost.predict(load(SCENARIOS / "incast.toml"), limits=limits)
+    assert (predicted.limits, predicted.measured_share) == ((), 1.0)
+
+
+def test_what_ends_a_run_early_is_named() -> None:
+    scenario = str(SCENARIOS / "incast.toml")
+    done = invoke(scenario, "--estimate", "--max-time", "1 ms", "--max-memory", "1 MB")
+    assert "cut off by the limit of 0.001 s of time." in done.output
+    assert "cut off by the limit of 1 MB of memory." in done.output
+    done = invoke(scenario, "--estimate", "--until", "utilization ±1%", "-r", "7")
+    assert "CPU time of 7 replications" in done.output
+    assert "fewer replications may be enough for utilization ±1%" in done.output
+    with pytest.raises(RunError, match="utilisation"):
+        cost.predict(load(scenario), until=["utilisation ±1%"])
+
+
+def test_it_can_be_interrupted_while_it_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next look would be days away."""
+
+    def look_again_never(*_: object) -> int:
+        signal.raise_signal(signal.SIGINT)
+        return sys.maxsize
+
+    monkeypatch.setattr(cost._Measurement, "_events_to_go", look_again_never)
+    with pytest.raises(KeyboardInterrupt):
+        cost.predict(load(SCENARIOS / "dumbbell.toml", ["duration=10000 h", "sample=0 s"]))
 
 
 def test_kernels_are_refused() -> None:

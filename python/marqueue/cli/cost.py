@@ -3,13 +3,11 @@
 from datetime import timedelta
 
 from marqueue.cli.console import print_json, print_table, say, table
-from marqueue.scenario import Scenario
-from marqueue.simulation.cost import predict
+from marqueue.simulation.cost import Cost
 
 
-def estimate_cost(scenario: Scenario, jobs: int | None, threads: int | None, json: bool) -> None:
-    """Predicts what a run costs, and prints it."""
-    cost = predict(scenario, jobs, threads)
+def print_cost(cost: Cost, json: bool) -> None:
+    """Prints what a run is predicted to cost."""
     if json:
         print_json(cost.as_dict())
         return
@@ -23,18 +21,24 @@ def estimate_cost(scenario: Scenario, jobs: int | None, threads: int | None, jso
     )
     listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
     print_table(listing)
-    say(
-        f"Measured on this machine: the first {cost.measured_seconds:.3g} s of one replication, "
-        f"{cost.measured_share:.0%} of it."
-    )
+    if cost.until:
+        say(f"Note: fewer replications may be enough for {' and '.join(cost.until)}.")
+    first, share = _simulated(cost.measured_seconds), f"{cost.measured_share:.0%}"
+    say(f"Measured on this machine: the first {first} of one replication, {share} of it.")
     for each in cost.later:
         say(f"Warning: {each}: what that changes is not in the prediction.")
+    for each in cost.limits:
+        say(f"Warning: the run will be cut off by {each}.")
     if cost.memory > cost.free_memory:
         say("Warning: the run needs more memory than is free.")
 
 
 def _counted(number: int, what: str) -> str:
     return f"1 {what}" if number == 1 else f"{number} {what}s"
+
+
+def _simulated(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds < 1000 else f"{seconds:,.0f} s"
 
 
 def _time(seconds: float) -> str:

@@ -97,9 +97,18 @@ def run(
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
     if estimate:
-        from marqueue.cli.cost import estimate_cost
+        from marqueue.cli.cost import print_cost
+        from marqueue.simulation.cost import predict
 
-        estimate_cost(scenario, jobs, threads, json)
+        cost = predict(
+            scenario,
+            replications=replications,
+            until=until or (),
+            jobs=jobs,
+            threads=threads,
+            limits=limits,
+        )
+        print_cost(cost, json)
         return
     if threads is not None:
         _say_why_one_thread(scenario, threads, limits)

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,9 +28,9 @@ from marqueue.errors import RunError
 from marqueue.garbage_collector import paused_collector
 from marqueue.scenario import Scenario, kernels_in
 from marqueue.simulation.checkpoints import Replication
-from marqueue.simulation.executor import threads_of
+from marqueue.simulation.executor import POLL, threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
-from marqueue.simulation.limits import NO_LIMITS, resident_bytes
+from marqueue.simulation.limits import NO_LIMITS, Limits, resident_bytes
 from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
 
 #: Events of the first measurement, or one a flow, or what takes about as long as the set-up of the
@@ -55,13 +57,15 @@ NS = 1e9
 if TYPE_CHECKING:
     from marqueue._core import SoFar
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
 class Cost:
     """The predicted cost of a run."""
 
     replications: int
-    """With those of the pilot run, if the scenario asks for one."""
+    """With those of the pilot run, if the scenario asks for one; with ``until`` at most so many."""
     events: float
     """Of all replications together, as are packets and CPU time."""
     packets: float
@@ -81,10 +85,15 @@ class Cost:
     measured_seconds: float
     """The simulated seconds that were run for the prediction."""
     measured_share: float
-    """The same as a share of the duration; at 1 a whole replication was measured."""
+    """The same as a share of what a replication simulates; at 1 a whole one was measured."""
     later: tuple[str, ...]
     """Traffic that starts or stops after the part that was measured, in words: the prediction does
     not know what it changes."""
+    until: tuple[str, ...]
+    """The bounds that may end the run after fewer replications."""
+    limits: tuple[str, ...]
+    """The limits that end the run before its end, in words. A limit of events is part of the
+    prediction, limits of time and memory are not."""
 
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON."""
@@ -114,31 +123,49 @@ class _Part:
 class _Rest:
     """What is predicted to come after a part."""
 
+    seconds: float
+    """Simulated."""
     events: float
     packets: float
     cpu: float
 
+    def up_to(self, events: float) -> _Rest:
+        """The first so many events of it."""
+        if self.events <= events:
+            return self
+        share = events / self.events
+        return _Rest(self.seconds * share, events, self.packets * share, self.cpu * share)
 
-def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = None) -> Cost:
+
+def predict(
+    scenario: Scenario,
+    *,
+    replications: int | None = None,
+    until: Sequence[str] = (),
+    jobs: int | None = None,
+    threads: int | None = None,
+    limits: Limits = NO_LIMITS,
+) -> Cost:
     """Predicts the cost of a run of a scenario.
 
-    ``jobs`` and ``threads`` are as for :func:`marqueue.run`. Takes about as long as a
-    twentieth of a replication, at least half a second and mostly at most 40 seconds.
+    The arguments are those of :func:`marqueue.run`. Takes about as long as a twentieth of a
+    replication, at least half a second and mostly at most 40 seconds.
     Raises RunError if the scenario names kernels, whose time is not that of this process, or if one
     replication does not fit into the memory, so that its first part would not either; and
     ScenarioError.
     """
-    experiment = Experiment.of(scenario, None, None, ())
+    experiment = Experiment.of(scenario, None, replications, until)
     if kernels := kernels_in(experiment.scenario):
         raise RunError(f"--estimate: expected models as end hosts and queues, got {kernels[0]}")
-    replication = replications_of(experiment.scenario, NO_LIMITS)[0]
+    replication = replications_of(experiment.scenario, limits)[0]
     with paused_collector():
         plan = json.loads(replication.plan)
     duration = replication.seconds
     number = round(experiment.seconds / duration)
     processors = len(os.sched_getaffinity(0))
     at_a_time = min(jobs or processors, number)
-    each = threads_of(replication.plan, number, jobs, threads)
+    # As for a run.
+    each = 1 if limits != NO_LIMITS else threads_of(replication.plan, number, jobs, threads)
     memory, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1, each)
@@ -153,21 +180,37 @@ def predict(scenario: Scenario, jobs: int | None = None, threads: int | None = N
         cpu = wall * each
         wall *= max(1.0, at_a_time * each / processors)
     memory += added_bytes(replication.plan, at_a_time, experiment.scenario.replications, each)
-    memory += COPIES * number * part.so_far["samples"] * duration / part.seconds
+    ends = part.seconds + rest.seconds
+    memory += COPIES * number * part.so_far["samples"] * ends / part.seconds
+    wall = from_system + -(-number // at_a_time) * (wall - from_system)
     return Cost(
         number,
         number * (part.events + rest.events),
         number * (float(part.so_far["arrivals"].sum()) + rest.packets),
         from_system + number * (cpu - from_system),
-        from_system + -(-number // at_a_time) * (wall - from_system),
+        wall,
         at_a_time,
         each,
         memory,
         free,
         part.seconds,
-        part.seconds / duration,
-        tuple(_changes(plan, part.seconds, duration)),
+        part.seconds / ends,
+        tuple(_changes(plan, part.seconds, ends)),
+        tuple(bound.text for bound in experiment.bounds),
+        tuple(_reached(limits, ends, duration, wall, memory)),
     )
+
+
+def _reached(
+    limits: Limits, ends: float, duration: float, wall: float, memory: float
+) -> Iterator[str]:
+    """The limits that are reached, in words."""
+    if limits.max_events is not None and ends < duration:
+        yield f"the limit of {limits.max_events:,} events a replication, after {ends:.3g} s of it"
+    if limits.max_seconds is not None and wall > limits.max_seconds:
+        yield f"the limit of {limits.max_seconds:g} s of time"
+    if limits.max_bytes is not None and memory > limits.max_bytes:
+        yield f"the limit of {limits.max_bytes / 1e6:g} MB of memory"
 
 
 class _Measurement:
@@ -181,11 +224,15 @@ class _Measurement:
     """CPU time from there to the result (s)."""
 
     def __init__(self, replication: Replication, plan: Any) -> None:
-        self._plan, self._duration = plan, replication.seconds
+        self._replication, self._plan = replication, plan
         self._looking = 0.0
         self._before: _Part | None = None
+        control = _core.Control(replication.max_events, look=self._look)
+        _interruptible(control, lambda: self._run(control))
+
+    def _run(self, control: _core.Control) -> None:
         self._began = time.thread_time()
-        _core.run(replication.plan, replication.seed, _core.Control(look=self._look), {})
+        _core.run(self._replication.plan, self._replication.seed, control, {})
         self.end = self._cpu() - self.part.cpu
 
     def _cpu(self) -> float:
@@ -200,32 +247,54 @@ class _Measurement:
 
     def _events_to_go(self, part: _Part) -> int | None:
         """The number of events at which to look again; None if the part tells enough."""
+        most = self._replication.max_events or sys.maxsize
         if self._before is None:
             self.start = self._earlier = self._before = part
-            return max(FIRST, part.so_far["flows"], round(part.cpu * SLOW))
+            return min(most, max(FIRST, part.so_far["flows"], round(part.cpu * SLOW)))
         start, before, plan = self.start, self._before, self._plan
-        self.part, self.rest = part, _rest(before, part, plan, self._duration)
+        duration = self._replication.seconds
+        self.part = part
+        self.rest = _rest(before, part, plan, duration).up_to(most - part.events)
         enough = max(LEAST, 2.0 * start.cpu, SHARE * (part.cpu + self.rest.cpu))
-        starting = _starting(plan, part.seconds, self._duration)
+        starting = _starting(plan, part.seconds, part.seconds + self.rest.seconds)
         if not _is_steady(self._earlier, before, part) or starting:
             enough *= PATIENCE
-        if part.cpu - start.cpu >= min(enough, MOST):
+        if part.cpu - start.cpu >= min(enough, MOST) or part.events >= most:
             return None
         self._earlier, self._before = before, part
-        return FACTOR * part.events
+        return min(most, FACTOR * part.events)
+
+
+def _interruptible(control: _core.Control, work: Callable[[], T]) -> T:
+    """What a function that runs under this control returns. It has a thread of its own, so that
+    Ctrl-C ends it at once."""
+    with ThreadPoolExecutor(1, "measurement") as pool:
+        future = pool.submit(work)
+        try:
+            while not future.done():
+                wait([future], timeout=POLL)
+        except BaseException:
+            control.cancel()
+            raise
+    return future.result()
 
 
 def _set_up(replication: Replication) -> float:
     """CPU time before the first event, for a process that has the memory already (s)."""
-    began = time.thread_time()
-    ended = began
+    ended = 0.0
 
     def look(_: SoFar) -> None:
         nonlocal ended
         ended = time.thread_time()
 
-    _core.run(replication.plan, replication.seed, _core.Control(look=look), {})
-    return ended - began
+    control = _core.Control(look=look)
+
+    def run() -> float:
+        began = time.thread_time()
+        _core.run(replication.plan, replication.seed, control, {})
+        return ended - began
+
+    return _interruptible(control, run)
 
 
 def _on_threads(replication: Replication, plan: Any, part: _Part, threads: int) -> float:
@@ -235,11 +304,15 @@ def _on_threads(replication: Replication, plan: Any, part: _Part, threads: int) 
     shorter["boundaries"] = [each for each in plan["boundaries"] if each < ends]
     shorter["traffic"] = [_writing_within(group, ends) for group in plan["traffic"]]
     text = json.dumps(shorter)
-    started = time.perf_counter()
-    _core.run(text, replication.seed, _core.Control(1), {})
-    begun = time.perf_counter()
-    _core.run(text, replication.seed, _core.Control(), {}, threads)
-    return max(0.0, time.perf_counter() - begun - (begun - started))
+
+    def took(control: _core.Control, threads: int) -> float:
+        began = time.perf_counter()
+        _core.run(text, replication.seed, control, {}, threads)
+        return time.perf_counter() - began
+
+    start, whole = _core.Control(1), _core.Control()
+    set_up = _interruptible(start, lambda: took(start, 1))
+    return max(0.0, _interruptible(whole, lambda: took(whole, threads)) - set_up)
 
 
 def _writing_within(group: Any, ends: int) -> Any:
@@ -258,7 +331,7 @@ def _rest(before: _Part, part: _Part, plan: Any, duration: float) -> _Rest:
     """What comes after a part, from what came between the part before and its end."""
     span, left = part.seconds - before.seconds, duration - part.seconds
     if left <= 0 or span <= 0:
-        return _Rest(0.0, 0.0, 0.0)
+        return _Rest(max(0.0, left), 0.0, 0.0, 0.0)
     now, then = part.so_far, before.so_far
     later = now["left"] - then["left"]
     busy = now["used"] - then["used"] > BUSY * (now["capacity"] - then["capacity"])
@@ -268,7 +341,7 @@ def _rest(before: _Part, part: _Part, plan: Any, duration: float) -> _Rest:
     times = left / span * (float(later.sum()) / arrivals if arrivals else 1.0)
     events = times * (part.events - before.events)
     an_event = (part.cpu - before.cpu) / max(1, part.events - before.events)
-    return _Rest(events, times * arrivals, events * an_event)
+    return _Rest(left, events, times * arrivals, events * an_event)
 
 
 def _is_steady(earlier: _Part, before: _Part, part: _Part) -> bool:
