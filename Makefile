@@ -43,11 +43,13 @@ NO_NODE := no node 20 or later and npm (Debian: nodejs, npm)
 # nothing: targets device and rings look at their edges instead. Debug assertions and overflow checks
 # find what a sanitizer would, at a multiple of the speed, and any toolchain will do. What is found
 # stays out of the tree: a crash becomes a test of the crate that it is about.
-FUZZ_TARGETS := device plan qdisc receiver rings sender threads
+FUZZ_TARGETS := device measuring plan qdisc receiver rings sender threads
+# Both draw plans in the same way.
+SEEDS_measuring := threads
 FUZZ_RUNS ?= 2000
 FUZZ_SECONDS ?= 1800
 fuzz = mkdir -p fuzz/corpus/$(1) fuzz/artifacts/$(1) && \
-	cargo fuzz run --sanitizer none $(1) fuzz/corpus/$(1) fuzz/seeds/$(1) -- \
+	cargo fuzz run --sanitizer none $(1) fuzz/corpus/$(1) fuzz/seeds/$(or $(SEEDS_$(1)),$(1)) -- \
 	-max_len=4096 -len_control=0 -timeout=60 -rss_limit_mb=3000 -verbosity=0 $(2)
 
 .DEFAULT_GOAL := help
