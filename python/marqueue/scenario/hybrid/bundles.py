@@ -99,9 +99,9 @@ def _senders(plan: Plan) -> Iterator[Sender]:
             case "poisson":
                 of = tcp[given["transport"]]
                 weights = given.get("weights") or [1.0] * len(given["routes"])
-                bits = given["rate"] * given["size"] * 8 * of["packet"]
+                bits, total = given["rate"] * given["size"] * 8 * of["packet"], sum(weights)
                 for route, weight in zip(given["routes"], weights, strict=True):
-                    wanted = bits * weight / sum(weights)
+                    wanted = bits * weight / total
                     yield Sender(i, route, 1, wanted=wanted, yields=False, **of)
             case _:
                 yield _other(i, kind, given)
