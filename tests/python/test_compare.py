@@ -1,6 +1,8 @@
 """Two results side by side."""
 
 import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -8,10 +10,12 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from marqueue import Result
+from marqueue import Result, from_dict, run
 from marqueue.cli import app
 from marqueue.errors import ResultError
+from marqueue.results import comparison
 from marqueue.results.comparison import Comparison, Difference, compare
+from marqueue.results.congested_links import congested_links
 from marqueue.statistics.estimates import Estimate
 from sample_runs import SCENARIO, sample_run
 
@@ -171,6 +175,55 @@ class TestCommand:
         done = marqueue("compare", two[0], "nowhere")
         assert done.returncode == 2
         assert done.stderr.startswith("nowhere: not a result, expected a directory")
+
+
+@pytest.fixture(scope="module")
+def chains() -> tuple[Result, Result]:
+    """Two parking lots with 14 links that have queues. Their busy links differ."""
+
+    def chain(busy: Sequence[int]) -> Result:
+        hops = [{"rate": f"{2 if i in busy else 8} Mbit/s", "delay": "2 ms"} for i in range(14)]
+        topology = {
+            "kind": "parking-lot",
+            "hops": [{**each, "buffer": "20 packets", "aqm": "droptail"} for each in hops],
+        }
+        traffic = [{"name": "flows", "kind": "tcp", "count": 4}]
+        scenario = {"name": "chain", "duration": "4 s", "warmup": "1 s", "replications": 1}
+        return run(from_dict({**scenario, "topology": topology, "traffic": traffic}))
+
+    return chain([2, 9]), chain([5, 12])
+
+
+def test_of_many_links_the_most_congested_of_either_are_compared(
+    chains: tuple[Result, Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = compare(*chains)
+    assert list(whole.by_link()) == chains[0].links
+    assert not any("left out" in each for each in whole.remarks())
+    monkeypatch.setattr(comparison, "MOST_LISTED", 2)
+    few = compare(*chains)
+    expected = {*congested_links(chains[0], 2), *congested_links(chains[1], 2)}
+    assert few.by_link() == {k: v for k, v in whole.by_link().items() if k in expected}
+    assert few.by_group() == whole.by_group()
+    assert few.remarks()[0].startswith(f"{14 - len(expected)} links are left out: compared are")
+    # A figure that is named is compared of any link.
+    [named] = compare(*chains, ["hop 7.utilization"]).differences
+    assert (named.subject.name, compare(*chains, ["utilization"]).left_out) == ("hop 7", 0)
+
+
+def test_of_many_links_few_are_printed(chains: tuple[Result, Result], tmp_path: Path) -> None:
+    places = [str(each.save(tmp_path / name)) for each, name in zip(chains, "ab", strict=True)]
+    shown = {*congested_links(chains[0], 5), *congested_links(chains[1], 5)}
+
+    def printed(*arguments: str) -> str:
+        return CliRunner().invoke(app, ["compare", *places, *arguments]).stdout
+
+    few = printed()
+    for name in chains[0].links:
+        assert (re.search(rf"^{name} ", few, re.MULTILINE) is not None) == (name in shown)
+    assert f"have {14 - len(shown)} more." in few.replace("\n", " ")
+    assert len(json.loads(printed("--json"))["links"]) == 14
+    assert printed("--figure", "utilization").count("excludes zero") == 14
 
 
 @pytest.mark.parametrize(

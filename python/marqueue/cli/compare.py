@@ -1,6 +1,6 @@
 """``marqueue compare``."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,11 @@ from marqueue.cli import options
 from marqueue.cli.console import output, print_json, table
 from marqueue.errors import RunError
 from marqueue.results import Result
-from marqueue.results.comparison import Comparison
+from marqueue.results.comparison import Comparison, congested_in_either
 from marqueue.results.comparison import compare as compare_results
+from marqueue.results.congested_links import CONGESTION
 from marqueue.results.output_file import check_output_file
+from marqueue.results.summary import FEW_LINK_COLUMNS, MOST_LINK_COLUMNS
 
 
 def compare(
@@ -30,7 +32,7 @@ def compare(
             metavar="FIGURE",
             help="A figure to compare (repeatable): delay_p99 of every link, jain of all flows, or "
             "NAME.FIGURE of a link, group or class.",
-            show_default="all of links and groups",
+            show_default="all of links and groups, at most 256 links",
         ),
     ] = None,
     out: Annotated[
@@ -79,7 +81,7 @@ def compare(
     if json:
         print_json(comparison.as_dict())
     else:
-        _print(comparison, (a, b))
+        _print(comparison, (a, b), _shown(comparison, few=not figure))
         if out:
             output.print(f"Report: {out}", highlight=False, soft_wrap=True)
 
@@ -90,7 +92,16 @@ def _write(comparison: Comparison, places: Sequence[str], out: Path) -> None:
     comparison_report(comparison, places).write(out)
 
 
-def _print(comparison: Comparison, places: Sequence[Path]) -> None:
+def _shown(comparison: Comparison, few: bool) -> Set[str]:
+    """The links whose figures are printed: of many only the most congested, if there are to be
+    few."""
+    links = comparison.by_link().keys()
+    if not few or len(links) <= MOST_LINK_COLUMNS:
+        return links
+    return set(congested_in_either(comparison.a, comparison.b, FEW_LINK_COLUMNS))
+
+
+def _print(comparison: Comparison, places: Sequence[Path], links: Set[str]) -> None:
     for letter, place, result in zip("AB", places, (comparison.a, comparison.b), strict=True):
         output.print(Text(f"{letter}: {place} ({result.name})"))
     settings = table("setting", "A", "B")
@@ -98,6 +109,8 @@ def _print(comparison: Comparison, places: Sequence[Path]) -> None:
         settings.add_row(Text(each.path), Text(each.a), Text(each.b))
     output.print(settings if comparison.settings else "No setting differs.")
     for subject, differences in comparison.by_subject().items():
+        if subject.kind == "link" and subject.name not in links:
+            continue
         figures = table(subject.name or str(subject), "A", "B", "B − A", "excludes zero")
         for difference in differences:
             values = map(str, difference.in_unit())
@@ -106,4 +119,11 @@ def _print(comparison: Comparison, places: Sequence[Path]) -> None:
         output.print()
         output.print(figures)
     output.print()
-    output.print("\n".join([comparison.method, *comparison.remarks()]), highlight=False)
+    said = [comparison.method, *comparison.remarks()]
+    if more := len(comparison.by_link().keys() - links):
+        said.insert(
+            0,
+            f"Printed are the {FEW_LINK_COLUMNS} links of A and of B with the {CONGESTION}; --json "
+            f"and --out have {more} more.",
+        )
+    output.print("\n".join(said), highlight=False)

@@ -15,6 +15,8 @@ from typing import Any
 
 from marqueue.errors import RunError, differing_values
 from marqueue.results import CONFIDENCE, ChosenFigure, Figure, Result, Subject, choose_all, subjects
+from marqueue.results.congested_links import CONGESTION, congested_links
+from marqueue.results.result_warnings import MOST_LISTED, listed
 from marqueue.results.subject import Kind
 from marqueue.statistics.estimates import Estimate, differences
 
@@ -70,6 +72,8 @@ class Comparison:
     b: Result
     settings: tuple[Setting, ...]
     differences: tuple[Difference, ...]
+    left_out: int = 0
+    """Links that both have and that are not compared, because there are too many."""
 
     def by_subject(self) -> dict[Subject, list[Difference]]:
         """The differences of each link, of all flows, and of each group and class."""
@@ -117,7 +121,13 @@ class Comparison:
 
     def remarks(self) -> list[str]:
         """Limits of what the differences mean, one sentence each."""
-        out = [
+        out = []
+        if self.left_out:
+            out.append(
+                f"{self.left_out:,} links are left out: compared are the {MOST_LISTED} of A and "
+                f"of B with the {CONGESTION}, and figures that are named."
+            )
+        out += [
             "Each interval has a confidence of 95% on its own: of twenty figures that do not "
             "differ, one is expected to exclude zero."
         ]
@@ -169,7 +179,8 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
 
     ``figures`` are names such as ``"delay_p99"`` (of every link), ``"jain"`` (of all flows) and
     ``"long.goodput"`` (of a link, group or class). By default they are all figures of links and of
-    groups of flows that both results have. Estimates are in base units: s, bit/s, packets, shares.
+    groups of flows that both results have; of very many links those of the most congested ones.
+    Estimates are in base units: s, bit/s, packets, shares.
 
     Raises RunError for a figure that one of them lacks, or if one of them is partial.
 
@@ -194,21 +205,36 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
         for each in (a, b)
     )
     differing = tuple(Setting(*each) for each in differing_values(*settings))
-    return Comparison(a, b, differing, tuple(_differences(a, b, _wanted(a, b, figures))))
-
-
-def _wanted(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
-    of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
-    in_b = set(of_b)
-    both = [each for each in of_a if each in in_b]
     if figures:
-        return choose_all(figures, both)
-    return [
+        return Comparison(a, b, differing, tuple(_differences(a, b, _chosen(a, b, figures))))
+    links = congested_in_either(a, b, MOST_LISTED)
+    wanted = [
         ChosenFigure(subject, figure)
-        for subject in both
-        if subject.kind in ("link", "group")
+        for subject in subjects(links, listed(_in_both(a.groups, b.groups)), ())
+        if subject.name
         for figure in subject.figures.values()
     ]
+    left_out = len(_in_both(a.links, b.links)) - len(links)
+    return Comparison(a, b, differing, tuple(_differences(a, b, wanted)), left_out)
+
+
+def congested_in_either(a: Result, b: Result, most: int) -> list[str]:
+    """The links of both that are among the ``most`` most congested ones of either, in the order of
+    A."""
+    worst = {*congested_links(a, most), *congested_links(b, most)}
+    return [name for name in _in_both(a.links, b.links) if name in worst]
+
+
+def _in_both(a: Sequence[str], b: Sequence[str]) -> list[str]:
+    in_b = set(b)
+    return [name for name in a if name in in_b]
+
+
+def _chosen(a: Result, b: Result, figures: Sequence[str]) -> list[ChosenFigure]:
+    """The figures that are named, of subjects that both have."""
+    of_a, of_b = (subjects(each.links, each.groups, each.classes) for each in (a, b))
+    in_b = set(of_b)
+    return choose_all(figures, [each for each in of_a if each in in_b])
 
 
 def _differences(a: Result, b: Result, wanted: Iterable[ChosenFigure]) -> Iterator[Difference]:
