@@ -5,14 +5,16 @@ replications, one replication can have several threads."""
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import marqueue._core as _core
@@ -163,6 +165,11 @@ class Executor(Generic[T]):
         self._monitor = LimitMonitor(limits)
         self._progress = progress
         self._tasks: dict[Future[Outcome], _Task[T]] = {}
+        self._completed: SimpleQueue[Future[Outcome]] = SimpleQueue()
+        """Tasks that have ended. To look for them among all would take a time in the square of
+        their number."""
+        self._reported = -math.inf
+        """When progress was reported last (s, monotonic)."""
         self._begun: list[_ActiveWork[T]] = []
         self._done = 0.0
 
@@ -241,7 +248,9 @@ class Executor(Generic[T]):
             task.owner.done += task.replication.seconds
         elif not self.stopped:
             task.owner.waiting += 1
-            self._tasks[pool.submit(self._replicate, task)] = task
+            future = pool.submit(self._replicate, task)
+            self._tasks[future] = task
+            future.add_done_callback(self._completed.put)
 
     def _replicate(self, task: _Task[T]) -> Outcome:
         """Runs a replication; called in a thread."""
@@ -272,9 +281,11 @@ class Executor(Generic[T]):
     def _ended(self) -> list[_ActiveWork[T]]:
         """Waits for up to :data:`POLL` seconds. Returns the works that have completed their
         step."""
-        done, _ = wait(self._tasks, timeout=POLL, return_when=FIRST_COMPLETED)
-        for future in done:
-            task = self._tasks.pop(future)
+        for future in _arrived(self._completed, POLL):
+            task = self._tasks.pop(future, None)
+            if task is None:
+                # It has been cancelled.
+                continue
             task.outcomes[task.index] = future.result()
             task.owner.done += task.replication.seconds
             task.owner.waiting -= 1
@@ -294,10 +305,23 @@ class Executor(Generic[T]):
                 task.control.stop()
 
     def _report_progress(self, total: float) -> None:
-        if self._progress:
+        now = time.monotonic()
+        if self._progress and (not self._tasks or now >= self._reported + POLL):
+            self._reported = now
             ended = self._done + sum(begun.done for begun in self._begun)
             running = sum(task.control.done_secs() for task in self._tasks.values())
             self._progress(min(ended + running, total), total)
+
+
+def _arrived(queue: SimpleQueue[T], seconds: float) -> list[T]:
+    """What is in a queue, as soon as that is anything; empty if nothing comes for so long."""
+    arrived: list[T] = []
+    try:
+        arrived.append(queue.get(timeout=seconds))
+        while True:
+            arrived.append(queue.get_nowait())
+    except Empty:
+        return arrived
 
 
 def _refusal(plan: str, path: str, message: str) -> Problem:
