@@ -9,9 +9,15 @@ from marqueue.scenario.compiler import plan_text
 from marqueue.scenario.model import Scenario
 from marqueue.scenario.parameters import RateLawEntry, aqms, rate_laws
 from marqueue.scenario.traffic import Paced
+from marqueue.units import Rate
 
 MOST_WARNINGS = 20
 """Warnings that are shown; of the others, the number."""
+
+
+LARGE = 10**7
+"""Bytes of a plan that is not searched for queues that never build up: of a network from a
+file, where all links have queues."""
 
 
 def scenario_warnings(scenario: Scenario) -> list[str]:
@@ -20,9 +26,10 @@ def scenario_warnings(scenario: Scenario) -> list[str]:
     paced = [table for table in scenario.traffic if isinstance(table, Paced)]
     said = [each for table in paced for each in _unstable(table)]
     said += _core.check(text)
-    if paced:
+    if paced or len(text) < LARGE:
         plan = json.loads(text)
         said += [each for entry in plan["traffic"] for each in _unheard(plan, entry)]
+        said += _idle_queues(plan)
     more = len(said) - MOST_WARNINGS
     return [*said[:MOST_WARNINGS], f"{more:,} more of this kind."] if more > 0 else said
 
@@ -55,3 +62,30 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
             f"{entry['name']}: {law.name} follows the price of routers, but no queue on its route "
             f"writes one (AQMs that do: {speak}); its rate does not change."
         )
+
+
+def _idle_queues(plan: Plan) -> Iterator[str]:
+    """Queues that never build up, because packets come over wires that are not faster."""
+    links = plan["links"]
+    before: dict[int, set[int | None]] = {}
+    for route in plan["routes"]:
+        for way in (route["forward"], route["reverse"]):
+            for link, last in zip(way, [None, *way], strict=False):
+                before.setdefault(link, set()).add(last)
+    for link, feeders in before.items():
+        queue = links[link]
+        varies = any(queue.get(key) for key in ("schedule", "delivery_opportunities", "medium"))
+        if not queue["queue"] or queue.get("cpu") or varies or None in feeders:
+            continue
+        wires = [links[each] for each in feeders if each is not None]
+        # Links of single flows are many.
+        if any(wire["queue"] or wire.get("per_flow") for wire in wires):
+            continue
+        rate = sum(wire["rate"] for wire in wires)
+        if rate <= queue["rate"]:
+            names = wires[0]["name"] if len(wires) == 1 else f"{len(wires)} links"
+            yield (
+                f"{queue['name']}: no queue builds up here, because packets come over {names} with "
+                f"{Rate(rate)}, which is not more than its own {Rate(queue['rate'])}. "
+                "They wait there instead, in a queue without a limit."
+            )
