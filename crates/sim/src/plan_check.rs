@@ -7,7 +7,7 @@ use marqueue_cc::media::AnyControl;
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Bytes, Dur, Ecn, Rate, Signals, Time};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -53,6 +53,7 @@ pub fn check_plan(plan: &Plan) -> Result<(), ParamError> {
         last = edge;
     }
     check_links(plan)?;
+    check_all_per_flow(plan)?;
     if plan.traffic.is_empty() {
         return bad("traffic".into(), "got none, expected at least one flow".into());
     }
@@ -109,7 +110,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
                 "got the qdisc of a kernel, expected an AQM of the simulator at a CPU, a delivery trace or a medium";
             return bad(format!("links[{i}].queue.policy"), message.into());
         }
-        check_per_flow(plan, link).map_err(|e| e.within(&format!("links[{i}]")))?;
+        check_per_flow(link).map_err(|e| e.within(&format!("links[{i}]")))?;
         if let Some(size) =
             link.queue.as_ref().map(|q| q.mean_packet.0).filter(|size| !(1..=MAX_MEAN_PACKET).contains(size))
         {
@@ -134,7 +135,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
 }
 
 /// Checks links of single flows. They have a rate and a delay, and nothing else.
-fn check_per_flow(plan: &Plan, link: &LinkPlan) -> Result<(), ParamError> {
+fn check_per_flow(link: &LinkPlan) -> Result<(), ParamError> {
     let Some(per_flow) = &link.per_flow else { return Ok(()) };
     if link.has_queue() || link.pipe.is_any() || link.cpu.is_some() {
         let message = "expected a link without queue, schedule, trace, impairments and cpu";
@@ -143,13 +144,6 @@ fn check_per_flow(plan: &Plan, link: &LinkPlan) -> Result<(), ParamError> {
     per_flow.delay.check().map_err(|e| e.within("per_flow.delay"))?;
     if per_flow.delay.longest() > MAX_DELAY {
         let message = format!("expected delays of at most {} s", MAX_DELAY.secs());
-        return Err(ParamError::new("per_flow.delay", message));
-    }
-    // A flow draws one delay for all of them.
-    let with_stream = plan.links.iter().filter_map(|l| Some((l, l.per_flow.as_ref()?)));
-    let mut others = with_stream.filter(|(_, other)| other.stream == per_flow.stream && other.delay != per_flow.delay);
-    if let Some((other, _)) = others.next() {
-        let message = format!("expected the delays of {:?}, which has this stream too", other.name);
         return Err(ParamError::new("per_flow.delay", message));
     }
     let shortest = per_flow.delay.least();
@@ -161,11 +155,26 @@ fn check_per_flow(plan: &Plan, link: &LinkPlan) -> Result<(), ParamError> {
         );
         return Err(ParamError::new("delay", message));
     }
-    let kinds = plan.links.iter().filter(|l| l.per_flow.is_some()).count() as u64;
-    let links = kinds * plan.initial_flows();
-    if links > MAX_TABLE_CELLS {
-        let message = format!("got {links} links of single flows in all, expected at most {MAX_TABLE_CELLS}");
-        return Err(ParamError::new("per_flow", message));
+    Ok(())
+}
+
+/// Checks what all links of single flows have together.
+fn check_all_per_flow(plan: &Plan) -> Result<(), ParamError> {
+    let mut first_of_stream = HashMap::new();
+    let (flows, mut links) = (plan.initial_flows(), 0u64);
+    for (l, link) in plan.links.iter().enumerate() {
+        let Some(per_flow) = &link.per_flow else { continue };
+        // A flow draws one delay for all links of a stream.
+        let (first, delay) = *first_of_stream.entry(&per_flow.stream).or_insert((&link.name, &per_flow.delay));
+        if per_flow.delay != *delay {
+            let message = format!("expected the delays of {first:?}, which has this stream too");
+            return Err(ParamError::new(format!("links[{l}].per_flow.delay"), message));
+        }
+        links = links.saturating_add(flows);
+        if links > MAX_TABLE_CELLS {
+            let message = format!("got {links} links of single flows so far, expected at most {MAX_TABLE_CELLS}");
+            return Err(ParamError::new(format!("links[{l}].per_flow"), message));
+        }
     }
     Ok(())
 }

@@ -166,7 +166,7 @@ fn delays_that_contradict_each_other_are_refused_with_their_place() {
     let other = refused(|link| {
         link.per_flow = Some(PerFlowPlan { delay: DelayLaw::Constant { delay: ms(50.0) }, stream: "source".into() });
     });
-    assert_eq!(other, "links[2].per_flow.delay: expected the delays of \"source back\", which has this stream too");
+    assert_eq!(other, "links[5].per_flow.delay: expected the delays of \"source\", which has this stream too");
 }
 
 #[test]
