@@ -7,7 +7,7 @@ use marqueue_cc::media::AnyControl;
 use marqueue_cc::rate_based::AnyRateLaw;
 use marqueue_core::params::ParamError;
 use marqueue_core::{Bytes, Dur, Ecn, Rate, Signals, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Highest rate of a link or source, bit/s, and highest clock of a CPU, cycles/s.
 const MAX_RATE: u64 = 1_000_000_000_000_000;
@@ -123,7 +123,7 @@ pub fn check_links(plan: &Plan) -> Result<(), ParamError> {
             return bad(format!("routes[{i}]"), "expected at least one link, and only existing links".into());
         }
         // When a packet leaves the link of its flow is known when it enters: none gets in between later.
-        let mut of_flows = HashSet::new();
+        let mut of_flows = BTreeSet::new();
         let is_of_flows = |&&l: &&usize| plan.links[l].per_flow.is_some();
         let on_route = route.forward.iter().chain(&route.reverse).filter(is_of_flows);
         if let Some(&twice) = on_route.into_iter().find(|&&l| !of_flows.insert(l)) {
@@ -160,7 +160,7 @@ fn check_per_flow(link: &LinkPlan) -> Result<(), ParamError> {
 
 /// Checks what all links of single flows have together.
 fn check_all_per_flow(plan: &Plan) -> Result<(), ParamError> {
-    let mut first_of_stream = HashMap::new();
+    let mut first_of_stream = BTreeMap::new();
     let (flows, mut links) = (plan.initial_flows(), 0u64);
     for (l, link) in plan.links.iter().enumerate() {
         let Some(per_flow) = &link.per_flow else { continue };
