@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from marqueue import Result, from_dict, run
 from marqueue.cli import app
 from marqueue.errors import ResultError
+from marqueue.reports import comparison_report as report_of_comparison
+from marqueue.reports.comparison_report import comparison_charts, comparison_report
 from marqueue.results import comparison
 from marqueue.results.comparison import Comparison, Difference, compare
 from marqueue.results.congested_links import congested_links
@@ -209,6 +211,20 @@ def test_of_many_links_the_most_congested_of_either_are_compared(
     # A figure that is named is compared of any link.
     [named] = compare(*chains, ["hop 7.utilization"]).differences
     assert (named.subject.name, compare(*chains, ["utilization"]).left_out) == ("hop 7", 0)
+
+
+def test_a_report_without_intervals_says_so_and_names_its_links(
+    chains: tuple[Result, Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = compare(*chains)
+    page = comparison_report(whole).render()
+    assert "Without intervals, a difference cannot be told from chance." in page
+    busiest = max(whole.by_link().items(), key=lambda of: of[1][0].b.mean)[0]
+    assert f"{busiest}: Utilization, B" in page
+    monkeypatch.setattr(report_of_comparison, "MOST_LINKS_DRAWN", 3)
+    [links] = [each for each in comparison_charts(whole)[1] if each.tag == "link"]
+    drawn = [congested_links(each, 3) for each in chains]
+    assert links.values == [name for name in drawn[0] if name in drawn[1]]
 
 
 def test_of_many_links_few_are_printed(chains: tuple[Result, Result], tmp_path: Path) -> None:

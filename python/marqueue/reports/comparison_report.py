@@ -10,6 +10,7 @@ from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import replication_choice
 from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, time_marks
 from marqueue.results.comparison import Comparison, Difference
+from marqueue.results.congested_links import congested_links
 
 EXCLUDES_ZERO = {True: "yes", False: "no", None: None}
 #: The tag of a curve that says of which result it is.
@@ -82,15 +83,25 @@ def _first(comparison: Comparison) -> list[Difference]:
 
 
 def _highlights(comparison: Comparison) -> list[tuple[str, Cell, str]]:
+    several = len(comparison.by_link()) > 1
     return [
-        (f"{each.figure.label}, B − A", each.in_unit()[2], each.figure.unit)
+        (f"{_labelled(each, several)}, B − A", each.in_unit()[2], each.figure.unit)
         for each in _first(comparison)
     ]
 
 
+def _labelled(each: Difference, several: bool) -> str:
+    """The label of a figure, with its link if there are several."""
+    of = f"{each.subject.name}: " if several and each.subject.kind == "link" else ""
+    return f"{of}{each.figure.label}"
+
+
 def _answer(comparison: Comparison) -> str:
     """Which of the figures that matter differ, in one sentence."""
-    differing = [each for each in _first(comparison) if each.excludes_zero]
+    first = _first(comparison)
+    if all(each.excludes_zero is None for each in first):
+        return "Without intervals, a difference cannot be told from chance."
+    differing = [each for each in first if each.excludes_zero]
     if not differing:
         return "No figure that matters differs by more than its 95% interval."
     parts = []
@@ -112,13 +123,20 @@ def _with(comparison: Comparison) -> str:
     return f", with {first.path} {first.b} instead of {first.a}{also},"
 
 
+def _drawn(comparison: Comparison) -> list[str]:
+    """The links of which both results have curves."""
+    of_a, of_b = (congested_links(each, MOST_LINKS_DRAWN) for each in (comparison.a, comparison.b))
+    in_b = set(of_b)
+    return [name for name in of_a if name in in_b]
+
+
 def _choices(comparison: Comparison) -> list[Choice]:
-    links = [name for name in comparison.a.links if name in set(comparison.b.links)]
+    links = _drawn(comparison)
     most = max(comparison.a.replications, comparison.b.replications)
     replications = replication_choice(most)
     return [
         Choice(RESULT, "Results", ["A", "B"], ["A", "B"]),
-        Choice("link", "Links", links[:MOST_LINKS_DRAWN], links[:1]),
+        Choice("link", "Links", links, links[:1]),
         # At first one curve for each result.
         replace(replications, shown=replications.values[:1]),
     ]
@@ -126,7 +144,7 @@ def _choices(comparison: Comparison) -> list[Choice]:
 
 def _charts(comparison: Comparison) -> Iterator[Chart]:
     """The charts that both results have, each with the curves of both, of the links of both."""
-    both = set(comparison.a.links) & set(comparison.b.links)
+    both = set(_drawn(comparison))
     of_a, of_b = (
         {(each.title, each.y_label): each for each in run_charts(result)}
         for result in (comparison.a, comparison.b)
