@@ -1,4 +1,4 @@
-//! What is measured changes nothing of what happens: flows and queues are the same without windows, samples and traces.
+//! Measuring changes nothing: flows and queues are the same with and without windows, samples and traces.
 #![no_main]
 
 use arbitrary::Unstructured;

@@ -1,4 +1,4 @@
-//! Plans that pass `check` give the same on several threads, in whatever order these go on.
+//! Plans that pass `check` give the same result in several parts, as on several threads, in whatever order these go on.
 #![no_main]
 
 use arbitrary::Unstructured;
@@ -16,7 +16,7 @@ const MAX_EVENTS: u64 = 1 << 14;
 /// Delays of links. Without any there is but one part.
 const DELAYS: RangeInclusive<Dur> = Dur(1_000_000)..=Dur(50_000_000);
 
-/// The plan without what few plans lack, and which needs one thread.
+/// The plan with a delay at each link and without traces of packets: nearly all others need one thread.
 fn separable(mut plan: Plan) -> Plan {
     for link in &mut plan.links {
         link.trace = false;

@@ -16,8 +16,8 @@ MOST_WARNINGS = 20
 
 
 LARGE = 10**7
-"""Bytes of a plan that is not searched for queues that never build up: of a network from a
-file, where all links have queues."""
+"""Bytes. A larger plan is that of a network from a file. All of its links have queues, so it is not
+searched for queues that never build up."""
 
 
 def scenario_warnings(scenario: Scenario) -> list[str]:
@@ -65,7 +65,8 @@ def _unheard(plan: Plan, entry: Plan) -> Iterator[str]:
 
 
 def _idle_queues(plan: Plan) -> Iterator[str]:
-    """Queues that never build up, because packets come over wires that are not faster."""
+    """Queues that never build up, because packets come over links without a queue of the scenario
+    that are together not faster. Where the rate of the link varies nothing is said."""
     links = plan["links"]
     before: dict[int, set[int | None]] = {}
     for route in plan["routes"]:
@@ -78,7 +79,7 @@ def _idle_queues(plan: Plan) -> Iterator[str]:
         if not queue["queue"] or queue.get("cpu") or varies or None in feeders:
             continue
         wires = [links[each] for each in feeders if each is not None]
-        # Links of single flows are many.
+        # A class has as many links of single flows as it has flows.
         if any(wire["queue"] or wire.get("per_flow") for wire in wires):
             continue
         rate = sum(wire["rate"] for wire in wires)
