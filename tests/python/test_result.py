@@ -13,6 +13,7 @@ from marqueue import MarqueueError, Result
 from marqueue.errors import ResultError
 from marqueue.reports import save_with_report
 from marqueue.results import LINK_FIGURES
+from marqueue.results.window_columns import WindowColumns
 from marqueue.statistics.estimates import Estimate, jain
 from sample_runs import SCENARIO, sample_run
 
@@ -230,6 +231,24 @@ class TestLink:
         windows = link.windows()
         pooled = sum(w.dropped for w in windows) / sum(w.arrivals for w in windows)
         assert link.figures()["loss_ratio"].mean == pytest.approx(pooled)
+
+    @pytest.mark.parametrize("window", [None, 0, 1])
+    def test_windows_together_have_the_figures_of_each(
+        self, result: Result, window: int | None
+    ) -> None:
+        link = result.link("bottleneck")
+        windows = link.windows(window)
+        assert len(windows) > 1
+        columns = WindowColumns.of_windows(windows)
+        for figure in LINK_FIGURES:
+            alone = [figure.value(each) for each in windows]
+            np.testing.assert_array_equal(figure.of(columns).values, alone)
+            expected = figure.estimate(windows, 0.95)
+            assert repr(link.figures(window)[figure.name]) == repr(expected)
+
+    def test_a_window_that_no_replication_reached_has_no_figures(self) -> None:
+        columns = WindowColumns.of_windows([])
+        assert all(figure.estimate(columns, 0.95).n == 0 for figure in LINK_FIGURES)
 
     def test_the_table_of_windows_has_the_figures(self, result: Result) -> None:
         table = result.to_pandas("windows").set_index(["replication", "link", "window"])

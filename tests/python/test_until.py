@@ -121,7 +121,7 @@ class TestUntil:
         assert result.provenance.stopping is not None
         assert result.provenance.stopping["met"]
         bound = Bound.parse(f"{place} ±3%", subjects(result.links, result.groups, result.classes))
-        values = [bound.figure.value(each) for each in bound.subject.samples(result)]
+        values = bound.figure.of(bound.subject.samples(result)).values
         assert bound.met(Estimate.of(values))
         assert len(values) == FEWEST or not bound.met(Estimate.of(values[:-1]))
 

@@ -1,6 +1,7 @@
 """Results: named arrays, figures with confidence intervals, and their files."""
 
 from marqueue.results.data import CONFIDENCE, ResultData
+from marqueue.results.figure import Figure
 from marqueue.results.flows import FLOW_FIGURES, RUN_FIGURES, Flows
 from marqueue.results.link import Link
 from marqueue.results.result import PartialResult, Result
@@ -12,7 +13,7 @@ from marqueue.results.subject import (
     subjects,
     subjects_of,
 )
-from marqueue.results.window import LINK_FIGURES, Figure, Window
+from marqueue.results.window import LINK_FIGURES, Window
 
 __all__ = [
     "CONFIDENCE",

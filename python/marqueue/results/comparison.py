@@ -243,10 +243,11 @@ def _differences(a: Result, b: Result, wanted: Iterable[ChosenFigure]) -> Iterat
     for subject, chosen in groupby(wanted, lambda each: each.subject):
         in_a, in_b = (subject.samples(each) for each in (a, b))
         for figure in (each.figure for each in chosen):
-            of_a, of_b = (figure.estimate(each, CONFIDENCE) for each in (in_a, in_b))
+            amounts = [figure.of(each) for each in (in_a, in_b)]
+            of_a, of_b = (each.estimate(CONFIDENCE) for each in amounts)
             if not of_a.n or not of_b.n:
                 continue
-            terms_a, terms_b = figure.terms(in_a), figure.terms(in_b)
+            terms_a, terms_b = (each.terms for each in amounts)
             difference = (
                 Estimate.of(differences(terms_a, terms_b), CONFIDENCE)
                 if paired

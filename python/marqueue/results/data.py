@@ -11,6 +11,7 @@ import tomli_w
 
 from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
+from marqueue.results.figure import Figure
 from marqueue.results.flow_sums import Part, Selection, Wanted
 from marqueue.results.flows import (
     FLOW_FIGURES,
@@ -27,7 +28,6 @@ from marqueue.results.media import MEDIA_FIGURES, frame_sets
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
 from marqueue.results.timeline import Span, Timeline
-from marqueue.results.window import Figure
 from marqueue.scenario import Scenario
 from marqueue.statistics.estimates import Estimate
 
@@ -54,6 +54,7 @@ class ResultData(Timeline):
         self.plan = dict(plan)
         self.provenance = provenance
         self.tables = dict(tables)
+        self._flow_figures: dict[object, dict[str, Estimate]] = {}
         self.many_flows = many_flows
         """The flows, if they are more than :data:`MANY`; the tables are then without them."""
 
@@ -203,7 +204,7 @@ class ResultData(Timeline):
         goodput_per_flow (bit/s), flows, jain, started, done, fct_mean, fct_median, fct_p95 and
         fct_p99 (s), estimated over replications.
         """
-        return _estimates(FLOW_FIGURES, self.measured_flows(window, group=group, class_=class_))
+        return self._estimates(FLOW_FIGURES, window, group, class_)
 
     @cached_property
     def media_groups(self) -> list[str]:
@@ -242,10 +243,18 @@ class ResultData(Timeline):
         self, *, group: str | None = None, class_: str | None = None
     ) -> dict[str, Estimate]:
         """Counts of flows over the whole run, including the warm-up, by name of the figure."""
-        return _estimates(RUN_FIGURES, self.measured_flows(group=group, class_=class_))
+        return self._estimates(RUN_FIGURES, None, group, class_)
 
-
-def _estimates(
-    figures: Sequence[Figure[MeasuredFlows]], sets: Sequence[MeasuredFlows]
-) -> dict[str, Estimate]:
-    return {f.name: f.estimate(sets, CONFIDENCE) for f in figures}
+    def _estimates(
+        self,
+        figures: Sequence[Figure[MeasuredFlows]],
+        window: Span,
+        group: str | None,
+        class_: str | None,
+    ) -> dict[str, Estimate]:
+        """Figures of flows; summary, table and report ask for the same ones."""
+        key = (figures, window, group, class_)
+        if key not in self._flow_figures:
+            sets = self.measured_flows(window, group=group, class_=class_)
+            self._flow_figures[key] = {f.name: f.estimate(sets, CONFIDENCE) for f in figures}
+        return dict(self._flow_figures[key])

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from marqueue.results.window import Figure
+from marqueue.results.figure import Figure
 from marqueue.statistics.estimates import Counts, Floats, jain, quantile
 
 #: Kinds of flows that react to congestion.
@@ -21,6 +21,7 @@ TOTALS = ("sent", "retransmits", "timeouts", "ecn_cuts")
 
 #: One name per row, such as the kind of each flow.
 Names = np.ndarray[tuple[int], np.dtype[np.object_]]
+Truths = np.ndarray[tuple[int], np.dtype[np.bool_]]
 Rows = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 
@@ -35,8 +36,10 @@ class FlowColumns:
         self._all: Rows = np.arange(flows.num_rows)
         named = {name: _encoded(flows[name]) for name in ("group", "class", "kind")}
         self._rows = {name: _rows_by_name(*named[name]) for name in ("group", "class")}
-        kinds, self._kind = named["kind"]
-        self._kinds: Names = np.array(kinds, dtype=object)
+        kinds, kind = named["kind"]
+        self.kind: Names = np.array(kinds, dtype=object)[kind]
+        #: Whether each flow reacts to congestion.
+        self.controlled: Truths = np.array([each in CONTROLLED for each in kinds], bool)[kind]
         self._values = {
             name: flows[name].to_numpy() for name in flows.column_names if name not in named
         }
@@ -50,15 +53,14 @@ class FlowColumns:
         of_class = self._rows["class"].get(class_, none)
         return of_class if group is None else np.intersect1d(found, of_class, assume_unique=True)
 
+    def by_replication(self, rows: Rows, replications: int) -> list[Rows]:
+        """These rows by replication, each in the order of the table."""
+        return _divided(rows, self["replication"][rows], replications)
+
     def __getitem__(self, column: str) -> np.ndarray[tuple[int], np.dtype[Any]]:
         """A column of numbers."""
         values: np.ndarray[tuple[int], np.dtype[Any]] = self._values[column]
         return values
-
-    def kinds(self, rows: Rows) -> Names:
-        """The kind of flow of each of these rows."""
-        kinds: Names = self._kinds[self._kind[rows]]
-        return kinds
 
 
 FEW_FLOWS = 20_000
@@ -77,9 +79,13 @@ def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Rows]:
 
 def _rows_by_name(known: Sequence[str], codes: Rows) -> dict[str, Rows]:
     """The rows of each name, in order."""
-    edges = np.cumsum(np.bincount(codes, minlength=len(known)))
-    parts = np.split(np.argsort(codes, kind="stable"), edges[:-1])
-    return dict(zip(known, parts, strict=True)) if known else {}
+    return dict(zip(known, _divided(np.arange(len(codes)), codes, len(known)), strict=True))
+
+
+def _divided(rows: Rows, codes: np.ndarray[Any, np.dtype[Any]], number: int) -> list[Rows]:
+    """The rows of each of so many codes, in order; ``codes`` has that of each row."""
+    edges = np.cumsum(np.bincount(codes, minlength=number))
+    return np.split(rows[np.argsort(codes, kind="stable")], edges[:-1]) if number else []
 
 
 @dataclass(frozen=True)
@@ -89,12 +95,13 @@ class Flows:
     Arrays have one value per flow: ``start`` and ``left`` in s (a flow leaves when its last packet
     is acknowledged, at its stop time, or at the end of the run), ``delivered`` in bytes of payload
     in order within the window, ``fct`` in s (NaN if unlimited or not finished), ``size`` in packets
-    (0: unlimited).
+    (0: unlimited). ``controlled`` says which flows react to congestion.
     """
 
     begin: float
     end: float
     kind: Names
+    controlled: Truths
     start: Floats
     left: Floats
     fct: Floats
@@ -123,20 +130,20 @@ class Flows:
         """Goodput of each unlimited, congestion-controlled flow active in the whole window,
         bit/s."""
         whole = (self.start <= self.begin) & (self.left >= self.end)
-        long = np.isin(self.kind, CONTROLLED) & (self.size == 0) & whole
+        long = self.controlled & (self.size == 0) & whole
         rates: Floats = 8.0 * self.delivered[long] / (self.end - self.begin)
         return rates
 
     @property
     def started(self) -> int:
         """Number of finite flows that started in the window."""
-        return int(self._began().sum())
+        return int(self._began.sum())
 
     @cached_property
     def completion_times(self) -> Floats:
         """Completion times of finite flows that started in the window and finished in the run,
         s."""
-        fct = self.fct[self._began()]
+        fct = self.fct[self._began]
         return fct[np.isfinite(fct)]
 
     @property
@@ -173,7 +180,8 @@ class Flows:
         """The completion time that this share of the flows did not exceed, s."""
         return quantile(self.completion_times, share)
 
-    def _began(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    @cached_property
+    def _began(self) -> Truths:
         return (self.size > 0) & (self.begin <= self.start) & (self.start < self.end)
 
 
@@ -191,19 +199,19 @@ def flow_sets(
     ``windows`` are the measuring windows in the span, ``span`` its begin and end (s), and
     ``ends[r]`` the end of replication ``r`` (s).
     """
-    rows = columns.rows(group, class_)
     begin, end = span
-    replication = columns["replication"][rows]
+    by_replication = columns.by_replication(columns.rows(group, class_), len(ends))
     out = []
     for r in np.flatnonzero(ends > begin):
-        here = rows[replication == r]
+        here = by_replication[r]
         left = np.fmin(columns["end"][here], columns["stop"][here])
         delivered = [columns[f"delivered_{w}"][here] for w in windows]
         out.append(
             Flows(
                 begin=begin,
                 end=min(end, ends[r]),
-                kind=columns.kinds(here),
+                kind=columns.kind[here],
+                controlled=columns.controlled[here],
                 start=columns["start"][here],
                 left=np.fmin(left, ends[r]),
                 fct=columns["fct"][here],

@@ -17,6 +17,7 @@ from marqueue.results.tables import (
     WORK,
 )
 from marqueue.results.window import LINK_FIGURES, Window, merge, share_figures
+from marqueue.results.window_columns import WindowColumns
 from marqueue.statistics.estimates import Estimate, Floats
 from marqueue.statistics.histograms import Delays
 from marqueue.statistics.output_analysis import BatchMeans
@@ -34,6 +35,7 @@ class Link:
         self.measured = measured
         self._boundaries: Sequence[int] = tables.boundaries
         self._tables = tables
+        self._figures: dict[tuple[int | None, float], dict[str, Estimate]] = {}
         #: The unit of its work: bits, or cycles of a CPU.
         self.unit = "cycles" if self.plan.get("cpu") else "bits"
 
@@ -152,7 +154,7 @@ class Link:
 
     def values(self, figure: str, window: int | None = None) -> Floats:
         """A figure of each replication, in base units (see :meth:`figures`)."""
-        return np.array([FIGURES[figure].value(w) for w in self.windows(window)])
+        return FIGURES[figure].of(WindowColumns.of_windows(self.windows(window))).values
 
     def figures(self, window: int | None = None, confidence: float = 0.95) -> dict[str, Estimate]:
         """All figures by name, estimated over replications; base units: s, packets, shares.
@@ -162,8 +164,11 @@ class Link:
         arrival to the start of the transmission), jitter (s, mean absolute difference of the
         queueing delays of consecutive departures).
         """
-        windows = self.windows(window)
-        return {f.name: f.estimate(windows, confidence) for f in LINK_FIGURES}
+        key = (window, confidence)
+        if key not in self._figures:
+            columns = WindowColumns.of_windows(self.windows(window))
+            self._figures[key] = {f.name: f.estimate(columns, confidence) for f in LINK_FIGURES}
+        return dict(self._figures[key])
 
     def shares(
         self, window: int | None = None, confidence: float = 0.95

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from marqueue.results.columns import Columns, Raw
-from marqueue.results.window import Figure
+from marqueue.results.figure import Figure
 from marqueue.statistics.estimates import Floats, quantile
 
 FREEZE = 0.15

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from marqueue.results.figure import Figure
 from marqueue.results.rows import rows_where
-from marqueue.results.window import Figure
 from marqueue.statistics.estimates import Estimate
 
 #: The sums of a pipe over a window, with type and unit.

@@ -10,6 +10,7 @@ import numpy as np
 
 from marqueue.results import labels, tables
 from marqueue.results.columns import Raw
+from marqueue.results.figure import Columns
 from marqueue.results.flow_sums import Part, Selection, flow_sums
 from marqueue.results.flow_table import FlowRows
 from marqueue.results.flows import FlowColumns, flow_sets
@@ -17,12 +18,13 @@ from marqueue.results.link import Link
 from marqueue.results.link_tables import LinkTables
 from marqueue.results.many_flows import MANY
 from marqueue.results.subject import Subject
+from marqueue.results.window_columns import WindowColumns
 from marqueue.scenario import Scenario, compile
 
 
 def samples_of(
     scenario: Scenario, raws: Sequence[Raw], wanted: Sequence[Subject], flows_before: int = 0
-) -> dict[Subject, Sequence[Any]]:
+) -> dict[Subject, Sequence[Any] | Columns]:
     """The samples of each subject over the measured time, one per replication.
 
     The replications must be complete. If they have more flows than
@@ -42,7 +44,7 @@ def samples_of(
 
 def _windows(
     plan: Mapping[str, Any], raws: Sequence[Raw], links: Sequence[str], measured: range
-) -> dict[str, Sequence[Any]]:
+) -> dict[str, WindowColumns]:
     data = {
         "series": tables.series_table(plan, raws),
         "windows": tables.windows_table(plan, raws),
@@ -50,7 +52,9 @@ def _windows(
         "delay_histogram": tables.delay_histogram_table(plan, raws),
     }
     divided = LinkTables(plan, data)
-    return {name: Link(divided, name, measured).windows() for name in links}
+    return {
+        name: WindowColumns.of_windows(Link(divided, name, measured).windows()) for name in links
+    }
 
 
 def _flows(

@@ -15,10 +15,12 @@ import pyarrow as pa
 
 from marqueue.errors import RunError, show, unknown
 from marqueue.results.data import ResultData
+from marqueue.results.figure import Columns, Figure
 from marqueue.results.flows import FLOW_FIGURES
 from marqueue.results.labels import class_names, group_names
 from marqueue.results.tables import link_names
-from marqueue.results.window import LINK_FIGURES, Figure
+from marqueue.results.window import LINK_FIGURES
+from marqueue.results.window_columns import WindowColumns
 from marqueue.scenario import Scenario, compile
 
 Kind = Literal["link", "flows", "group", "class"]
@@ -65,11 +67,11 @@ class Subject:
         assert isinstance(found, Mapping)
         return found
 
-    def samples(self, result: ResultData, window: int | None = None) -> Sequence[Any]:
-        """The data for figures in a window (None: the measured time), one entry per replication
+    def samples(self, result: ResultData, window: int | None = None) -> Sequence[Any] | Columns:
+        """The data for figures in a window (None: the measured time), one sample per replication
         that reached it."""
         if self.kind == "link":
-            return result.link(self.name).windows(window)
+            return WindowColumns.of_windows(result.link(self.name).windows(window))
         return result.measured_flows(window, **self.selection)
 
 
@@ -142,12 +144,12 @@ def values_table(result: ResultData, window: int | None = None) -> pa.Table:
             **subject.columns,
             "figure": figure.name,
             "unit": figure.base_unit,
-            "value": _finite(figure.value(sample)),
+            "value": _finite(value),
         }
         for subject in subjects(result.links, result.groups, result.classes)
         for samples in [subject.samples(result, window)]
         for figure in subject.figures.values()
-        for replication, sample in zip(replications, samples, strict=True)
+        for replication, value in zip(replications, figure.of(samples).values.tolist(), strict=True)
     ]
     text = [(name, pa.string()) for name in (*NAMED, "figure", "unit")]
     schema = pa.schema([("replication", pa.uint32()), *text, ("value", pa.float64())])

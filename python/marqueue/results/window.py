@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, Generic, TypeVar
 
-import numpy as np
-
-from marqueue.statistics.estimates import Estimate, Floats, ratio_terms
-from marqueue.statistics.histograms import Delays, LevelTimes, merge_times, ratio
-
-T = TypeVar("T")
+from marqueue.results.figure import Figure
+from marqueue.statistics.estimates import Floats
+from marqueue.statistics.histograms import Delays, LevelTimes, merge_times
 
 
 @dataclass(frozen=True)
@@ -97,75 +93,6 @@ def _add(a: dict[str, int], b: dict[str, int]) -> dict[str, int]:
 def merge(windows: Iterable[Window]) -> Window:
     """Merges windows into one."""
     return reduce(Window.__add__, windows)
-
-
-@dataclass(frozen=True)
-class Figure(Generic[T]):
-    """A figure of a window: its name, its unit and its formula.
-
-    A figure with ``per`` is the ratio of two sums, and is estimated as a ratio over replications.
-    ``scale`` converts the base unit of data files to ``unit``, which reports show.
-    """
-
-    name: str
-    label: str
-    unit: str
-    amount: Callable[[T], float]
-    per: Callable[[T], float] | None = None
-    scale: float = 1.0
-
-    @property
-    def base_unit(self) -> str:
-        """The unit of data files."""
-        return {"ms": "s", "Mbit/s": "bit/s"}.get(self.unit, self.unit)
-
-    @property
-    def title(self) -> str:
-        """The label with the unit."""
-        return f"{self.label} [{self.unit}]" if self.unit else self.label
-
-    @property
-    def phrase(self) -> str:
-        """The label within a sentence: "mean queueing delay" for "Queueing delay, mean"."""
-        quantity, _, statistic = self.label.partition(", ")
-        if quantity.startswith("Jain"):
-            return f"{quantity} of {statistic}"
-        lower = self.label[0].lower() + self.label[1:]
-        # "p99 queueing delay", but "queueing delay, standard deviation".
-        return lower if " " in statistic else f"{statistic} {lower.partition(', ')[0]}".strip()
-
-    def shown(self, estimates: Mapping[str, Estimate]) -> Estimate:
-        """The estimate of this figure, in ``unit``."""
-        return estimates[self.name].scaled(self.scale)
-
-    def value(self, window: T) -> float:
-        """The figure of a window in the base unit."""
-        if self.per is None:
-            return float(self.amount(window))
-        total = self.per(window)
-        return float(self.amount(window)) / total if total > 0 else float("nan")
-
-    def values(self, columns: Any) -> Floats:
-        """The figure of many windows in the base unit. ``columns`` has the attributes of a window
-        as arrays."""
-        amounts = np.array(self.amount(columns), dtype=float)
-        if self.per is None:
-            return amounts
-        return ratio(amounts, np.array(self.per(columns), dtype=float))
-
-    def terms(self, replications: Sequence[T]) -> Floats:
-        """One value per replication; their mean and interval are those of :meth:`estimate`."""
-        amounts = [float(self.amount(w)) for w in replications]
-        if self.per is None:
-            return np.array(amounts)
-        return ratio_terms(amounts, [float(self.per(w)) for w in replications])
-
-    def estimate(self, replications: Sequence[T], confidence: float) -> Estimate:
-        """The estimate over replications, in the base unit."""
-        amounts = [float(self.amount(w)) for w in replications]
-        if self.per is None:
-            return Estimate.of(amounts, confidence)
-        return Estimate.ratio(amounts, [float(self.per(w)) for w in replications], confidence)
 
 
 SHARES = (("p5", 0.05), ("p50", 0.5), ("p95", 0.95), ("p99", 0.99))

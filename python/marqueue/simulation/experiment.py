@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 from marqueue._core import replication_seed
 from marqueue.errors import RunError
 from marqueue.garbage_collector import paused_collector
-from marqueue.results import Result, Subject, subjects_of
+from marqueue.results import Result, subjects_of
+from marqueue.results.figure import Amounts
 from marqueue.results.provenance import describe, here
 from marqueue.results.raw_flows import flow_count
 from marqueue.results.samples import samples_of
@@ -142,23 +143,24 @@ def _rounds(
     if not bounds:
         return list((yield every)), True
     wanted = list(dict.fromkeys(bound.subject for bound in bounds))
-    samples: dict[Subject, list[Any]] = {subject: [] for subject in wanted}
+    measured: list[Amounts] = []
     outcomes: list[Outcome] = []
+    flows = 0
     while len(outcomes) < len(every):
         seen = len(outcomes)
         batch = every[seen : max(seen + executor.jobs, FEWEST)]
         fresh = yield batch
         outcomes += fresh
-        cut = [i for i, each in enumerate(outcomes) if _is_cut(each)]
+        cut = [seen + i for i, each in enumerate(fresh) if _is_cut(each)]
         if cut:
             return outcomes[: cut[0] + 1], False
         if len(fresh) < len(batch):
             return outcomes, False
-        before = sum(flow_count(each.raw["flows"]) for each in outcomes[:seen])
-        found = samples_of(scenario, [each.raw for each in fresh], wanted, before)
-        for subject, more in found.items():
-            samples[subject] += more
-        number = sufficient_replications(bounds, samples, seen)
+        samples = samples_of(scenario, [each.raw for each in fresh], wanted, flows)
+        flows += sum(flow_count(each.raw["flows"]) for each in fresh)
+        more = [bound.figure.of(samples[bound.subject]) for bound in bounds]
+        measured = [a + b for a, b in zip(measured, more, strict=True)] if seen else more
+        number = sufficient_replications(bounds, measured, seen)
         if number is not None:
             return outcomes[:number], True
     return outcomes, False

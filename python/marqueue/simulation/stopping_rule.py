@@ -9,12 +9,13 @@ coverage is lowest when about fifteen replications are needed (tests/python/test
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from marqueue.errors import RunError, one_of, show
 from marqueue.results import CONFIDENCE, Figure, Subject, choose
+from marqueue.results.figure import Amounts
 from marqueue.statistics.estimates import Estimate
 from marqueue.units import RATE, TIME
 
@@ -27,9 +28,6 @@ EXAMPLES = '"utilization ±0.5%", "bottleneck.queue_mean ±2%" or "delay_mean ±
 #: Base units with which a width is written out: the dimension, and its base units in one.
 WRITTEN_OUT = {"s": (TIME, 1e9), "bit/s": (RATE, 1.0)}
 _NUMBER = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+")
-
-Measured = Mapping[Subject, Sequence[Any]]
-"""The data for figures of each subject after the warm-up, one entry per replication."""
 
 
 @dataclass(frozen=True)
@@ -101,15 +99,16 @@ def _width(text: str, figure: Figure[Any], rule: str) -> tuple[float, bool]:
     return value, relative
 
 
-def sufficient_replications(bounds: Iterable[Bound], measured: Measured, seen: int) -> int | None:
+def sufficient_replications(
+    bounds: Sequence[Bound], measured: Sequence[Amounts], seen: int
+) -> int | None:
     """The least number of replications, above the ``seen`` ones, that meets every bound; None if
-    there are too few.
+    there are too few. ``measured`` has the figure of each bound.
 
     Replications are counted in their order, so the number does not depend on the threads.
     """
-    rules = list(bounds)
-    total = len(next(iter(measured.values())))
-    for n in range(max(FEWEST, seen + 1), total + 1):
-        if all(b.met(b.figure.estimate(measured[b.subject][:n], CONFIDENCE)) for b in rules):
+    pairs = list(zip(bounds, measured, strict=True))
+    for n in range(max(FEWEST, seen + 1), len(measured[0].amounts) + 1):
+        if all(bound.met(amounts.first(n).estimate(CONFIDENCE)) for bound, amounts in pairs):
             return n
     return None

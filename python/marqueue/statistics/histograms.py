@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -38,10 +39,11 @@ class LevelTimes:
     edges: Counts
 
     @classmethod
-    def of(cls, times: Floats) -> LevelTimes:
-        """A single histogram: ``times[q]`` is the number of seconds at level ``q``."""
-        levels = np.flatnonzero(times)
-        return cls(levels, times[levels], np.array([0, len(levels)]))
+    def of(cls, *histograms: Floats) -> LevelTimes:
+        """Histograms of their own: ``times[q]`` of each is the number of seconds at level ``q``."""
+        levels = [np.flatnonzero(times) for times in histograms]
+        seconds = [times[held] for times, held in zip(histograms, levels, strict=True)]
+        return cls(_joined(levels, np.int64), _joined(seconds, float), _edges(levels))
 
     @cached_property
     def means(self) -> Floats:
@@ -88,6 +90,18 @@ class DelayCounts:
     upper: Floats
     counts: Counts
     edges: Counts
+
+    @classmethod
+    def of(cls, *histograms: Delays) -> DelayCounts:
+        """Histograms of their own."""
+        return cls(
+            np.array([each.count for each in histograms]),
+            np.array([each.total for each in histograms]),
+            np.array([each.total_sq for each in histograms]),
+            _joined([each.upper for each in histograms], float),
+            _joined([each.counts for each in histograms], np.int64),
+            _edges([each.upper for each in histograms]),
+        )
 
     @cached_property
     def mean(self) -> Floats:
@@ -145,9 +159,7 @@ class Delays:
 
     @cached_property
     def _alone(self) -> DelayCounts:
-        count, total, total_sq = (np.array([x]) for x in (self.count, self.total, self.total_sq))
-        edges = np.array([0, len(self.upper)])
-        return DelayCounts(count, total, total_sq, self.upper, self.counts, edges)
+        return DelayCounts.of(self)
 
     @property
     def mean(self) -> float:
@@ -169,6 +181,16 @@ def ratio(amounts: Floats, totals: Floats | Counts, without: float = np.nan) -> 
     out = np.full(len(amounts), without)
     np.divide(amounts, totals, out=out, where=totals > 0)
     return out
+
+
+def _joined(parts: Sequence[Floats | Counts], dtype: type) -> Any:
+    """Several arrays, which may be none, one after the other."""
+    return np.concatenate([np.empty(0, dtype), *parts])
+
+
+def _edges(parts: Sequence[Floats | Counts]) -> Counts:
+    """Where each of several arrays begins, one after the other, and where the last one ends."""
+    return np.cumsum([0, *map(len, parts)])
 
 
 def _by_length(edges: Counts) -> Iterator[tuple[Counts, Counts]]:
