@@ -5,6 +5,7 @@ Also the TCP-like and max-min allocations, and errors.
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,18 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import tomli_w
+from scipy.sparse import csr_array
 from typer.testing import CliRunner
 
 from marqueue.cli import app
 from marqueue.errors import ModelError, ScenarioError
 from marqueue.plots.capacity_region import pair_allocations
 from marqueue.scenario import from_dict
+from marqueue.theory.allocation import maxmin, proportional_fairness
 from marqueue.theory.allocation.allocations import feasible, max_min, tcp_like
 from marqueue.theory.allocation.from_scenario import allocation_problem, region
 from marqueue.theory.allocation.proportional_fairness import proportionally_fair, residuals
-from marqueue.theory.allocation.resources import Flows, Resource, Sharing
+from marqueue.theory.allocation.resources import Floats, Flows, Resource, Sharing
 from marqueue.theory.allocation.single_bottleneck import SingleBottleneck
 
 #: Residuals go below 1e-9; rates are as good as the root of what is left at the border of two
@@ -316,3 +319,69 @@ def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None
     done = CliRunner().invoke(app, ["theory", "pf", str(file), "--weights", "none"])
     assert done.exit_code == 2
     assert "tcp, equal" in done.output
+
+
+def links(rng: np.random.Generator, number: int, flows: int) -> Sharing:
+    """Random ways over one to six of many links."""
+    some = [Resource(f"l{i}", "link", float(10 ** rng.uniform(6, 8))) for i in range(number)]
+    ways = [rng.choice(number, rng.integers(1, 7), replace=False) for _ in range(flows)]
+    return Sharing(
+        tuple(some),
+        tuple(
+            Flows(
+                f"f{s}",
+                float(rng.uniform(0.5, 2)),
+                {some[i].name: 1.0 for i in way},
+                int(rng.integers(1, 9)),
+            )
+            for s, way in enumerate(ways)
+        ),
+    )
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_resources_that_nothing_exceeds_need_no_price(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharing = links(np.random.default_rng(seed), 600, 900)
+    solved: list[int] = []
+    by_all = proportional_fairness._earned_by_all
+
+    def counting(a: csr_array, pays: Floats) -> Floats:
+        solved.append(a.shape[0])
+        return by_all(a, pays)
+
+    monkeypatch.setattr(proportional_fairness, "_earned_by_all", counting)
+    found = proportionally_fair(sharing)
+    assert len(solved) > 1
+    assert max(solved) < 600
+    monkeypatch.setattr(proportional_fairness, "FEW", 600)
+    # Some links are full, or nearly so, and have next to no price.
+    assert found.rates == pytest.approx(proportionally_fair(sharing).rates, rel=BORDER)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_water_filling_of_links_is_max_min_fair(seed: int) -> None:
+    sharing = links(np.random.default_rng(seed), 40, 100)
+    usage = csr_array(sharing.density * sharing.count)
+    expected = maxmin.max_min(usage, sharing.capacity, sharing.weight).rates
+    assert max_min(sharing).rates == pytest.approx(expected, rel=1e-9)
+    # The same by levels of fair queueing, of which those of links with equal densities are a case.
+    scaled = replace(
+        sharing,
+        resources=tuple(replace(each, capacity=2 * each.capacity) for each in sharing.resources),
+        flows=tuple(
+            replace(each, demands=dict.fromkeys(each.demands, 2.0)) for each in sharing.flows
+        ),
+    )
+    assert max_min(scaled).rates == pytest.approx(expected, rel=1e-8)
+
+
+def test_of_many_flows_and_resources_few_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marqueue.cli.theory.pf.MOST_LISTED", 1)
+    (file := tmp_path / "net.toml").write_text(tomli_w.dumps(scenario()))
+    shown = CliRunner().invoke(app, ["theory", "pf", str(file)])
+    assert shown.exit_code == 0, shown.output
+    assert "resources: the 1 most expensive ones are listed; --json has all" in shown.output

@@ -6,6 +6,7 @@ import typer
 
 from marqueue.cli import options
 from marqueue.cli.console import output, print_json, say, table
+from marqueue.results.result_warnings import MOST_LISTED
 from marqueue.scenario import load
 from marqueue.theory.allocation.allocations import max_min, tcp_like
 from marqueue.theory.allocation.from_scenario import AllocationProblem, Weights, allocation_problem
@@ -49,7 +50,7 @@ def _show(shared: AllocationProblem, best: Optimum, beside: dict[str, Allocation
         output.print(f"{pair[1]} and its CPU: {best.region_of(pair)}.", highlight=False)
     output.print()
     flows = table("flows", "count", "optimum (Mbit/s each)", *beside)
-    for i, each in enumerate(best.sharing.flows):
+    for i, each in enumerate(best.sharing.flows[:MOST_LISTED]):
         rates = [best.rates[i], *(allocation.rates[i] for allocation in beside.values())]
         flows.add_row(each.name, str(each.count), *(f"{rate / 1e6:.4g}" for rate in rates))
     totals = [best.total, *(allocation.total for allocation in beside.values())]
@@ -57,18 +58,30 @@ def _show(shared: AllocationProblem, best: Optimum, beside: dict[str, Allocation
     output.print(flows)
     output.print()
     listing = table("resource", "capacity (M/s)", "price", "paid", "used", *beside)
-    for i, resource in enumerate(best.sharing.resources):
-        if resource.name in shared.managed or best.paid[i] > PAID:
-            unit = "cycles" if resource.kind == "cpu" else "bit"
-            listing.add_row(
-                resource.name,
-                f"{resource.capacity / 1e6:.4g} {unit}",
-                f"{best.prices[i] if best.paid[i] > PAID else 0:.4g}",
-                f"{max(best.paid[i], 0):.1%}",
-                f"{best.used[i]:.1%}",
-                *(f"{allocation.used[i]:.1%}" for allocation in beside.values()),
-            )
+    managed, paid, used = set(shared.managed), best.paid, best.used
+    shown = [
+        i
+        for i, resource in enumerate(best.sharing.resources)
+        if resource.name in managed or paid[i] > PAID
+    ]
+    for i in sorted(sorted(shown, key=lambda i: -paid[i])[:MOST_LISTED]):
+        resource = best.sharing.resources[i]
+        unit = "cycles" if resource.kind == "cpu" else "bit"
+        listing.add_row(
+            resource.name,
+            f"{resource.capacity / 1e6:.4g} {unit}",
+            f"{best.prices[i] if paid[i] > PAID else 0:.4g}",
+            f"{max(paid[i], 0):.1%}",
+            f"{used[i]:.1%}",
+            *(f"{allocation.used[i]:.1%}" for allocation in beside.values()),
+        )
     output.print(listing)
+    for kind, of, number in (
+        ("kinds of flows", "first", len(best.sharing.flows)),
+        ("resources", "most expensive", len(shown)),
+    ):
+        if number > MOST_LISTED:
+            say(f"{number:,} {kind}: the {MOST_LISTED} {of} ones are listed; --json has all.")
     for assumption in shared.assumed:
         say(assumption)
 
@@ -78,6 +91,12 @@ def _plain(
 ) -> dict[str, Any]:
     sharing = best.sharing
     names = {name: name.lower().replace("-", "_") for name in beside}
+    congested = set(best.congested)
+    order = sharing.index.__getitem__
+    on_way = [
+        sorted((name for name, demand in each.demands.items() if demand > 0), key=order)
+        for each in sharing.flows
+    ]
     return {
         "region": best.region,
         "pairs": [
@@ -92,11 +111,13 @@ def _plain(
                 "weight": flows.weight,
                 "rate_bit_per_s": float(best.rates[i]),
                 "shares": {
-                    resource.name: demand * flows.count * float(best.rates[i]) / resource.capacity
-                    for resource in sharing.resources
-                    if (demand := flows.demands.get(resource.name, 0.0)) > 0
+                    name: flows.demands[name]
+                    * flows.count
+                    * float(best.rates[i])
+                    / float(sharing.capacity[sharing.index[name]])
+                    for name in on_way[i]
                 },
-                "limited_by": [name for name in best.congested if flows.demands.get(name, 0.0) > 0],
+                "limited_by": [name for name in on_way[i] if name in congested],
                 **{
                     f"{name}_rate_bit_per_s": float(beside[of].rates[i])
                     for of, name in names.items()
