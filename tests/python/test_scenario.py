@@ -6,7 +6,7 @@ import jsonschema
 import pytest
 
 from conftest import EXAMPLES
-from marqueue.errors import ScenarioError
+from marqueue.errors import MOST_PROBLEMS, ScenarioError
 from marqueue.scenario import (
     Aqm,
     Dumbbell,
@@ -157,6 +157,17 @@ def test_a_missing_value_is_told_with_what_was_expected():
 def test_all_mistakes_are_told_at_once():
     found = problems("duration=4", f"{NECK}.delay=x", "traffic.0.count=0", f"{NECK}.aqm.max_p=2")
     assert set(found) == {"duration", f"{NECK}.delay", "traffic.long.count", f"{NECK}.aqm.max_p"}
+
+
+def test_of_very_many_mistakes_the_message_has_the_first():
+    data = from_toml(SMALL).to_dict()
+    data["traffic"] = [{"name": f"g{i}", "kind": "tcp", "count": 0} for i in range(1000)]
+    with pytest.raises(ScenarioError) as refused:
+        from_dict(data)
+    assert len(refused.value.problems) == 1000
+    lines = str(refused.value).splitlines()
+    assert len(lines) == MOST_PROBLEMS + 1
+    assert lines[-1] == f"scenario: {1000 - MOST_PROBLEMS} more problems"
 
 
 def test_what_is_not_toml_is_told_with_its_line():

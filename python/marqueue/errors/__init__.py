@@ -44,6 +44,10 @@ class ModelError(MarqueueError, ValueError):
     """A model does not cover its input; the message names the value or the violated assumption."""
 
 
+#: Mistakes that a message lists; a large network may have one at each of its links.
+MOST_PROBLEMS = 50
+
+
 @dataclass(frozen=True)
 class Problem:
     """One mistake in a scenario."""
@@ -58,12 +62,16 @@ class Problem:
 
 
 class ScenarioError(MarqueueError, ValueError):
-    """A scenario cannot be run; ``problems`` lists every mistake in it."""
+    """A scenario cannot be run; ``problems`` lists every mistake in it. The message has the first
+    :data:`MOST_PROBLEMS` of them."""
 
     def __init__(self, problems: Iterable[Problem], origin: str = "scenario") -> None:
         self.problems = tuple(dict.fromkeys(problems))
         self.origin = origin
-        super().__init__("\n".join(f"{origin}: {problem}" for problem in self.problems))
+        lines = [str(problem) for problem in self.problems[:MOST_PROBLEMS]]
+        if more := len(self.problems) - len(lines):
+            lines.append(f"{more:,} more problems")
+        super().__init__("\n".join(f"{origin}: {line}" for line in lines))
 
 
 def dotted_path(location: Iterable[int | str]) -> str:

@@ -53,13 +53,20 @@ class _Reader:
     plan: Plan
     source: Source
     problems: list[Problem] = field(default_factory=list)
+    _tcp: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Settings by transport, which many groups share; and below, the sizes of their packets."""
+    _wire: dict[int, float] = field(default_factory=dict)
 
     def refuse(self, path: str, message: str) -> None:
         self.problems.append(Problem(path, message))
 
     def read(self) -> Description:
         groups = list(self.groups())
-        crossed = sorted({i for _, what in groups for i in self.queued(what)})
+        crossing: dict[int, list[tuple[Plan, Plan]]] = {}
+        for group, what in groups:
+            for i in dict.fromkeys(self.queued(what)):
+                crossing.setdefault(i, []).append((group, what))
+        crossed = sorted(crossing)
         if not crossed:
             self.refuse(
                 "topology", "no queue is crossed by its flows, expected one that is managed"
@@ -67,7 +74,7 @@ class _Reader:
         self.two_ways(groups)
         at = {link: k for k, link in enumerate(crossed)}
         return {
-            "links": [self.link(i, groups) for i in crossed],
+            "links": [self.link(i, crossing[i]) for i in crossed],
             "classes": [self.class_(group, what, at) for group, what in groups],
         }
 
@@ -103,7 +110,7 @@ class _Reader:
     # Links
 
     def link(self, index: int, groups: list[tuple[Plan, Plan]]) -> dict[str, Any]:
-        """Description of a queue that flows cross."""
+        """Description of a queue, and the flows that cross it."""
         link = self.plan["links"][index]
         queue, name = link["queue"], link["name"]
         packet = float(queue["mean_packet"])
@@ -116,7 +123,7 @@ class _Reader:
         if link.get("medium"):
             self.refuse(f"topology.{name}.medium", "medium access, expected rates")
         for group, what in groups:
-            if index in self.queued(what) and (wire := self.wire(what)) != packet:
+            if (wire := self.wire(what)) != packet:
                 self.refuse(
                     f"traffic.{group['name']}",
                     f"packets of {wire:g} bytes on {name}, where they usually have {packet:g}: "
@@ -155,7 +162,7 @@ class _Reader:
     def signal(self, index: int, groups: list[tuple[Plan, Plan]]) -> str:
         """Whether congestion signals of a queue are marks (ecn) or losses (drop)."""
         link = self.plan["links"][index]
-        kinds = {self.answers(what) for _, what in groups if index in self.queued(what)}
+        kinds = {self.answers(what) for _, what in groups}
         if link["queue"]["signal"] == "drop":
             return "drop"
         if len(kinds) > 1:
@@ -172,14 +179,20 @@ class _Reader:
 
     def tcp(self, what: Plan) -> dict[str, Any]:
         """All TCP settings of a group."""
-        of = self.plan["transports"][what["transport"]]
-        return resolved_tcp(of["preset"], of["params"])
+        name = what["transport"]
+        if name not in self._tcp:
+            of = self.plan["transports"][name]
+            self._tcp[name] = resolved_tcp(of["preset"], of["params"])
+        return self._tcp[name]
 
     def wire(self, what: Plan) -> float:
         """The size of a group's packets on the wire, bytes."""
         if "control" in what:
             return float(what["packet"])
-        return tcp_settings(self.plan, what["transport"])["wire"]
+        name = what["transport"]
+        if name not in self._wire:
+            self._wire[name] = tcp_settings(self.plan, name)["wire"]
+        return self._wire[name]
 
     def class_(self, group: Plan, what: Plan, at: Mapping[int, int]) -> dict[str, Any]:
         """Description of a group of identical flows."""
