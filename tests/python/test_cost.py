@@ -17,7 +17,7 @@ import marqueue._core as _core
 from marqueue import load
 from marqueue.cli import app
 from marqueue.errors import RunError
-from marqueue.scenario import Scenario
+from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation import cost
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
@@ -87,6 +87,25 @@ def test_a_replication_on_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = cost.predict(scenario, jobs=1)
     assert alone.threads == 1
     assert alone.packets == predicted.packets
+
+
+def test_memory_of_quic_that_grows_is_predicted() -> None:
+    """Packets that wait in an access link without a limit are kept by their senders."""
+    text = """
+name = "downloads"
+duration = "60 s"
+replications = 1
+topology.kind = "dumbbell"
+topology.rtts = ["40 ms"]
+topology.bottleneck = { rate = "100 Mbit/s", delay = "5 ms", buffer = "100 packets" }
+traffic = [{ kind = "quic", count = 20 }]
+"""
+    slow, fast = (
+        cost.predict(from_toml(text, [f"topology.access.rate={rate}"])).memory
+        for rate in ("100 Mbit/s", "1 Gbit/s")
+    )
+    # The run adds 700 MB.
+    assert 300e6 < slow - fast < 2e9
 
 
 @pytest.mark.usefixtures("short_part")
