@@ -15,6 +15,7 @@ import marqueue as package
 from marqueue import MarqueueError, Scenario, ScenarioError, run, with_overrides
 from marqueue.reports import write_sweep_report
 from marqueue.reports.built import built
+from marqueue.results.summary import FEW_LINK_COLUMNS
 from marqueue.simulation.parameter_grid import Axis, grid, labels
 from marqueue.simulation.sweep import sweep
 from marqueue.simulation.sweep_result import Sweep
@@ -393,3 +394,58 @@ class TestCommand:
         resumed = marqueue("sweep", small_file, *long, "--out", "out", "--resume")
         assert resumed.returncode == 0, resumed.stderr
         assert len(json.loads((tmp_path / "out/summary.json").read_text())["points"]) == 2
+
+
+class TestManyLinks:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def lot(cls) -> Scenario:
+        hops = [
+            {"rate": f"{2 + hop} Mbit/s", "delay": "1 ms", "buffer": "20 packets"}
+            for hop in range(14)
+        ]
+        return package.from_dict(
+            {
+                "name": "lot",
+                "duration": "2 s",
+                "replications": 1,
+                "topology": {"kind": "parking-lot", "hops": hops},
+                "traffic": [{"name": "all", "kind": "tcp", "count": 15, "jitter": "0 s"}],
+            }
+        )
+
+    def test_few_are_shown(self, lot: Scenario, tmp_path: Path) -> None:
+        found = sweep(lot, ["traffic.all.count=15,30"], tmp_path / "out")
+        shown = found.shown_links
+        assert len(shown) == FEW_LINK_COLUMNS < len(lot.topology.hops)
+        drops = {
+            name: sum(
+                point.summary["measured"]["links"][name]["drops"]["mean"] for point in found.points
+            )
+            for name in found.points[0].summary["measured"]["links"]
+        }
+        assert min(drops[name] for name in shown) >= max(
+            of for name, of in drops.items() if name not in shown
+        )
+        assert {each.subject.name for each in found.choose(["delay_p99"])} == shown
+        text = io.StringIO()
+        Console(file=text, width=200).print(sweep_table(found))
+        assert "9 more are in figures.csv" in " ".join(text.getvalue().split())
+        # One that is named is shown.
+        [other, *_] = sorted(set(drops) - shown)
+        [chosen] = found.choose([f"{other}.delay_p99"])
+        assert chosen.subject.name == other
+        assert found.shown_remark([f"{other}.delay_p99", "jain"]) is None
+
+    def test_one_that_is_named_has_figures_where_summaries_do_not_list_it(
+        self, lot: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("marqueue.results.summary.MOST_LISTED", 3)
+        figures = [f"hop {hop}.queue_mean" for hop in range(1, 15)]
+        found = sweep(lot, ["traffic.all.count=15,30"], tmp_path / "out", figures=figures)
+        for point in found.points:
+            result = package.Result.load(tmp_path / "out" / point.directory)
+            assert len(result.summary()["measured"]["links"]) == 3
+            for each in found.choose(figures):
+                expected = result.link(each.subject.name).figures()["queue_mean"]
+                assert point.estimate(each) == expected

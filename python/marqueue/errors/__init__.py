@@ -44,8 +44,9 @@ class ModelError(MarqueueError, ValueError):
     """A model does not cover its input; the message names the value or the violated assumption."""
 
 
-#: Mistakes that a message lists; a large network may have one at each of its links.
-MOST_PROBLEMS = 50
+#: Mistakes that a message lists, and names that were expected; a large network may have as many as
+#: it has links.
+MOST_PROBLEMS, MOST_NAMES = 50, 100
 
 
 @dataclass(frozen=True)
@@ -162,8 +163,11 @@ def _flat(value: Any, path: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def one_of(names: Iterable[str]) -> str:
-    """The names that were expected, for an error message."""
-    return f"one of {', '.join(names) or 'none: there is none'}"
+    """The names that were expected, for an error message; of very many the first ones."""
+    known = list(names)
+    listed = known[:MOST_NAMES]
+    more = f" and {len(known) - len(listed):,} more" if len(listed) < len(known) else ""
+    return f"one of {', '.join(listed) or 'none: there is none'}{more}"
 
 
 def unknown(given: object, names: Iterable[str]) -> str:

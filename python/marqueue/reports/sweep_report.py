@@ -33,6 +33,7 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
     for subject in dict.fromkeys(each.subject for each in chosen if each.subject.kind == "link"):
         _table(page, swept, [each for each in chosen if each.subject == subject], f"{subject}")
     _table(page, swept, [each for each in chosen if each.subject.kind != "link"], "flows")
+    page.text(*filter(None, [swept.shown_remark(figures)]))
     page.text(
         "All figures are in figures.csv and figures.parquet. Each point is a result in its own "
         f"directory: {swept.points[0].directory} and so on."

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import tomli_w
 
+from marqueue.errors import one_of
 from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
 from marqueue.results.figure import Figure
@@ -110,7 +111,7 @@ class ResultData(Timeline):
         if name is None and len(self.links) == 1:
             name = self.links[0]
         if name not in self._links:
-            raise KeyError(f"link {name!r}, expected one of: {', '.join(self.links)}")
+            raise KeyError(f"link {name!r}, expected {one_of(self.links)}")
         return self._links[name]
 
     @property

@@ -14,6 +14,7 @@ from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.modelled import bottleneck_from, modelled_links, simulated_and_modelled
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import MOST_LISTED, listed, provenance_remarks
+from marqueue.results.subject import Subject
 from marqueue.results.summary_table import SummaryTable
 from marqueue.results.window import LINK_FIGURES
 from marqueue.statistics.estimates import Estimate
@@ -63,6 +64,21 @@ def _link(result: ResultData, name: str, window: int | None) -> dict[str, Any]:
         **({"groups": {g: _plain(each) for g, each in shares.items()}} if shares else {}),
         **({"tc": link.tc} if link.tc and window is None else {}),
     }
+
+
+def measured(result: ResultData, subject: Subject) -> dict[str, Any] | None:
+    """The figures of a subject over the measured time, in base units, as the summary has those that
+    it lists; None if the result has no such link, group or class."""
+    name = subject.name
+    match subject.kind:
+        case "link":
+            return _link(result, name, None) if name in result.links else None
+        case "group":
+            return _plain(result.traffic(group=name)) if name in result.groups else None
+        case "class":
+            return _plain(result.traffic(class_=name)) if name in result.classes else None
+        case "flows":
+            return _plain(result.traffic())
 
 
 def _part(result: ResultData, window: int | None) -> dict[str, Any]:

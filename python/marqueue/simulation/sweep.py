@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from marqueue.errors import RunError
-from marqueue.results import choose_all, subjects_of
+from marqueue.results import Subject, choose, subjects_of
 from marqueue.results.integrity import seal_directory
 from marqueue.results.output_directory import POINTS, OutputDirectory, claim
 from marqueue.results.provenance import here
@@ -135,6 +135,8 @@ class SweepRequest:
     """The experiment of each point."""
     figures: Sequence[str]
     """The figures in the report and the printed table."""
+    named: Sequence[Subject]
+    """The links, groups and classes that are named in them."""
 
     @classmethod
     def of(
@@ -149,9 +151,11 @@ class SweepRequest:
         axes = [Axis.parse(text) for text in over]
         asked = Experiment.of(scenario, None, replications, until).scenario
         points = grid(asked, axes)
-        choose_all(figures, subjects_of(points[0].scenario))
+        among = subjects_of(points[0].scenario)
+        named = [each.subject for of in figures for each in choose(of, among) if "." in of]
         runs = [Experiment.of(each.scenario, None, replications, until) for each in points]
-        return cls(scenario, axes, points, runs, list(dict.fromkeys(figures)))
+        once = dict.fromkeys
+        return cls(scenario, axes, points, runs, list(once(figures)), list(once(named)))
 
     @property
     def names(self) -> list[str]:
@@ -212,7 +216,7 @@ def sweep_into(
     with closing(completed) as numbers:
         for number in chain(there, numbers):
             point, directory = request.points[number - 1], directories[number - 1]
-            found[number] = MeasuredPoint.read(point, names[number - 1], directory)
+            found[number] = MeasuredPoint.read(point, names[number - 1], directory, request.named)
     measured = [found[number] for number in sorted(found)]
     stopped = executor.stopped
     if not measured:

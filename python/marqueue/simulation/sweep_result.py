@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from marqueue.results import CONFIDENCE, ChosenFigure, Subject, choose_all, subjects
+from marqueue.results import CONFIDENCE, ChosenFigure, Result, Subject, choose, subjects
 from marqueue.results.columns import numbers, texts
+from marqueue.results.congested_links import CONGESTION
 from marqueue.results.frames import pandas_frame, polars_frame
 from marqueue.results.integrity import CIRCUMSTANCES, read_sealed, write_json
 from marqueue.results.provenance import commit
-from marqueue.results.subject import NAMED
+from marqueue.results.subject import LINK_FIGURES_BY_NAME, NAMED
+from marqueue.results.summary import FEW_LINK_COLUMNS, MOST_LINK_COLUMNS, measured
 from marqueue.results.tables import write_parquet
 from marqueue.scenario import Scenario
 from marqueue.simulation.parameter_grid import Axis, Point, labels
@@ -54,9 +57,19 @@ class MeasuredPoint:
     """What its simulations took."""
 
     @classmethod
-    def read(cls, point: Point, directory: str, stored: Path) -> MeasuredPoint:
-        """The point whose result is stored in the directory ``stored``."""
+    def read(
+        cls, point: Point, directory: str, stored: Path, named: Iterable[Subject] = ()
+    ) -> MeasuredPoint:
+        """The point whose result is stored in the directory ``stored``; with the figures of
+        subjects that are ``named``, also where there are so many links, groups or classes that the
+        summary of the result does not list them."""
         summary = json.loads((stored / SUMMARY).read_text(encoding="utf-8"))
+        part = summary["measured"]
+        unlisted = [each for each in named if not each.measured(part)]
+        result = Result.load(stored) if unlisted else None
+        for each in unlisted:
+            if result and (figures := measured(result, each)):
+                part["classes" if each.kind == "class" else f"{each.kind}s"][each.name] = figures
         made = read_sealed(stored / CIRCUMSTANCES)
         return cls(point, directory, summary, made["cpu_seconds"])
 
@@ -122,8 +135,41 @@ class Sweep:
         return labels(self.axes)
 
     def choose(self, figures: Sequence[str] = DEFAULT_FIGURES) -> list[ChosenFigure]:
-        """The figures that these names stand for. Raises RunError for an unknown name."""
-        return choose_all(figures, self.points[0].subjects)
+        """The figures that these names stand for; of links without a name, those of
+        :attr:`shown_links`. Raises RunError for an unknown name."""
+        every = self.points[0].subjects
+        shown = [each for each in every if each.kind != "link" or each.name in self.shown_links]
+        chosen = (choose(name, every if "." in name else shown) for name in figures)
+        return list(dict.fromkeys(each for of_name in chosen for each in of_name))
+
+    @cached_property
+    def shown_links(self) -> frozenset[str]:
+        """The links that a table has room for: all, or those of every point with the most drops and
+        marks over all points, of equal ones the most utilized."""
+        of_points = [each.summary["measured"]["links"] for each in self.points]
+        common = [name for name in of_points[0] if all(name in links for links in of_points)]
+        if len(of_points[0]) <= MOST_LINK_COLUMNS:
+            return frozenset(of_points[0])
+
+        def congestion(name: str) -> tuple[float, float]:
+            def total(*figures: str) -> float:
+                means = (of[name][each]["mean"] for of in of_points for each in figures)
+                return sum(mean or 0.0 for mean in means)
+
+            return total("drops", "marks"), total("utilization")
+
+        return frozenset(sorted(common, key=congestion, reverse=True)[:FEW_LINK_COLUMNS])
+
+    def shown_remark(self, figures: Sequence[str]) -> str | None:
+        """A remark on links that are left out where these figures are shown; None if there are
+        none."""
+        more = len(self.points[0].summary["measured"]["links"]) - len(self.shown_links)
+        if not more or all("." in name or name not in LINK_FIGURES_BY_NAME for name in figures):
+            return None
+        return (
+            f"Shown are the {len(self.shown_links)} links with the {CONGESTION}; {more:,} more are "
+            "in figures.csv. A figure of one of them is named LINK.FIGURE."
+        )
 
     def summary(self) -> dict[str, Any]:
         """All figures in base units, ready for JSON."""

@@ -32,11 +32,12 @@ def sweep_table(
     each figure.
     """
     chosen = swept.choose(figures)
+    caption = _caption(swept, figures)
     for narrow in (False, True):
-        table = _wide(swept, chosen, narrow=narrow)
+        table = _wide(swept, chosen, caption, narrow=narrow)
         if width is None or table_width(table) <= width:
             return table
-    return _stacked(swept, chosen)
+    return _stacked(swept, chosen, caption)
 
 
 def table_width(table: Table) -> int:
@@ -55,11 +56,12 @@ def _title(swept: Sweep) -> str:
     return f"{swept.scenario.name}: {len(swept.points)} points"
 
 
-def _caption(swept: Sweep) -> str:
-    return "\n".join(filter(None, [_EXPLANATION, swept.partial_remark]))
+def _caption(swept: Sweep, figures: Sequence[str]) -> str:
+    remarks = [_EXPLANATION, swept.shown_remark(figures), swept.partial_remark]
+    return "\n".join(filter(None, remarks))
 
 
-def _wide(swept: Sweep, chosen: Sequence[ChosenFigure], *, narrow: bool) -> Table:
+def _wide(swept: Sweep, chosen: Sequence[ChosenFigure], caption: str, *, narrow: bool) -> Table:
     of_links = [each for each in chosen if each.subject.kind == "link"]
     of_flows = [each for each in chosen if each.subject.kind != "link"]
     links = list(dict.fromkeys(each.subject for each in of_links))
@@ -77,7 +79,7 @@ def _wide(swept: Sweep, chosen: Sequence[ChosenFigure], *, narrow: bool) -> Tabl
     titles = [each.title for each in link_figures] + [figure_title(each) for each in of_flows]
     table = Table(
         title=Text(_title(swept)),
-        caption=Text(_caption(swept)),
+        caption=Text(caption),
         title_justify="left",
         caption_justify="left",
         box=None,
@@ -100,14 +102,14 @@ def _wide(swept: Sweep, chosen: Sequence[ChosenFigure], *, narrow: bool) -> Tabl
     return table
 
 
-def _stacked(swept: Sweep, chosen: Sequence[ChosenFigure]) -> Group:
+def _stacked(swept: Sweep, chosen: Sequence[ChosenFigure], caption: str) -> Group:
     several = _has_several_links(swept)
     blocks: list[Text | Padding] = [Text(_title(swept), style="italic")]
     for point in swept.points:
         values = zip(swept.labels, point.point.values, strict=True)
         blocks.append(Text(", ".join(f"{name} = {value}" for name, value in values)))
         blocks.append(Padding(_figures_of(point, chosen, several), (0, 0, 0, 2)))
-    blocks.append(Text(_caption(swept), style="dim italic"))
+    blocks.append(Text(caption, style="dim italic"))
     return Group(*blocks)
 
 
