@@ -14,10 +14,29 @@ from marqueue.simulation.stopping_rule import MOST
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES
 
 if TYPE_CHECKING:
+    from marqueue.reports.builder import Report
     from marqueue.results import Result
     from marqueue.simulation.sweep_result import Sweep
 
 SCENARIO = "scenario.toml"
+
+#: Characters of a scenario that a page shows.
+LARGEST_SCENARIO = 200_000
+
+
+def add_reproduction(page: Report, scenario: str, command: str, remarks: Sequence[str]) -> None:
+    """Adds the command that reproduces a result and its scenario, or where that is."""
+    if shown := len(scenario) <= LARGEST_SCENARIO:
+        page.text(f"Save the scenario below as {SCENARIO} and run it with the same version:")
+    else:
+        page.text(
+            f"Run {SCENARIO}, which is beside this page and too long to show here, with the same "
+            "version:"
+        )
+    page.text(*remarks)
+    page.code(command)
+    if shown:
+        page.code(scenario, SCENARIO, folded=True)
 
 
 def programs_remark(scenario: Mapping[str, Any], where: str) -> list[str]:

@@ -10,7 +10,12 @@ from typing import Any
 
 from marqueue.programs.registry import is_program
 from marqueue.reports.builder import Cell, Report
-from marqueue.reports.reproduction_command import programs_remark, run_command
+from marqueue.reports.reproduction_command import (
+    SCENARIO,
+    add_reproduction,
+    programs_remark,
+    run_command,
+)
 from marqueue.results import Result
 from marqueue.results.integrity import CIRCUMSTANCES
 from marqueue.results.result_warnings import (
@@ -41,9 +46,6 @@ MADE = (
 MOST_TABLES = 12
 #: Round-trip times that are listed.
 MOST_TIMES = 24
-SCENARIO = "scenario.toml"
-#: Scenarios with more characters are not included in the page.
-LARGEST_SCENARIO = 200_000
 
 
 def asked(page: Report, result: Result) -> None:
@@ -299,25 +301,10 @@ def reproduce(page: Report, result: Result) -> None:
         page.text("Start marqueue link with the settings above and this command:")
         page.code(shlex.join(provenance.command))
     else:
-        _reproduction(page, result)
+        remarks = programs_remark(result.scenario, "the directory of this result")
+        add_reproduction(page, result.scenario_text, run_command(result), remarks)
     made = {key: getattr(provenance, key) for key in MADE}
     facts: dict[str, Cell] = {
         key.replace("_", " ").capitalize(): each for key, each in made.items() if each is not None
     }
     page.facts({**facts, "When, where and how long": CIRCUMSTANCES})
-
-
-def _reproduction(page: Report, result: Result) -> None:
-    """Adds the command that reproduces the result, and its scenario."""
-    text = result.scenario_text
-    if len(text) <= LARGEST_SCENARIO:
-        page.text("Save the scenario below as scenario.toml and run it with the same version:")
-    else:
-        page.text(
-            "Run scenario.toml, which is beside this page and too long to show here, with the same "
-            "version:"
-        )
-    page.text(*programs_remark(result.scenario, "the directory of this result"))
-    page.code(run_command(result))
-    if len(text) <= LARGEST_SCENARIO:
-        page.code(text, SCENARIO, folded=True)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from marqueue.reports import reproduction_command
 from marqueue.reports.builder import Cell, Report
+from marqueue.reports.reproduction_command import (
+    add_reproduction,
+    programs_remark,
+    sweep_command,
+)
 from marqueue.reports.sweep_grid import first_chart, grid_data
 from marqueue.results import ChosenFigure
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
@@ -41,11 +45,9 @@ def sweep_report(swept: Sweep, figures: Sequence[str]) -> Report:
     page.section("Grid", folded=True)
     page.table(["Path", "Values"], [[axis.path, ", ".join(axis.values)] for axis in swept.axes])
     page.section("How to reproduce this")
-    page.text("Save the scenario below as scenario.toml and run it with the same version:")
-    scenario = swept.scenario.to_dict()
-    page.text(*reproduction_command.programs_remark(scenario, "the directory of any point"))
-    page.code(reproduction_command.sweep_command(swept, figures))
-    page.code(swept.scenario.to_toml(), "scenario.toml", folded=True)
+    scenario = swept.scenario
+    remarks = programs_remark(scenario.to_dict(), "the directory of any point")
+    add_reproduction(page, scenario.to_toml(), sweep_command(swept, figures), remarks)
     return page
 
 
@@ -80,10 +82,15 @@ def _place(swept: Sweep, measured: MeasuredPoint) -> str:
 def _byline(swept: Sweep) -> str:
     counts = sorted({each.summary["replications"] for each in swept.points})
     replications = f"{counts[0]} to {counts[-1]}" if len(counts) > 1 else str(counts[0])
+    spread = (
+        "± is the half width of the 95% confidence interval of each point."
+        if counts[-1] > 1
+        else "A single replication has no confidence interval."
+    )
     return (
-        f"{len(swept.points)} points of {replications} replications with common random numbers: "
-        f"seed {swept.scenario.seed} at every point. ± is the half width of the 95% confidence "
-        f"interval of each point. marqueue {swept.points[0].summary['version']}."
+        f"{len(swept.points)} points of {replications} replication{'s' * (counts[-1] > 1)} with "
+        f"common random numbers: seed {swept.scenario.seed} at every point. {spread} marqueue "
+        f"{swept.points[0].summary['version']}."
     )
 
 

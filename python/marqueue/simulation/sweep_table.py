@@ -16,6 +16,7 @@ from marqueue.results import ChosenFigure, Subject
 from marqueue.simulation.sweep_result import DEFAULT_FIGURES, MeasuredPoint, Sweep
 
 _EXPLANATION = "mean ± half width of the 95% confidence interval over replications"
+_WITHOUT = "one replication: no confidence intervals"
 
 _ANY_WIDTH = 100_000
 """Columns, more than any table has."""
@@ -57,7 +58,12 @@ def _title(swept: Sweep) -> str:
 
 
 def _caption(swept: Sweep, figures: Sequence[str]) -> str:
-    remarks = [_EXPLANATION, swept.shown_remark(figures), swept.partial_remark]
+    several = any(each.summary["replications"] > 1 for each in swept.points)
+    remarks = [
+        _EXPLANATION if several else _WITHOUT,
+        swept.shown_remark(figures),
+        swept.partial_remark,
+    ]
     return "\n".join(filter(None, remarks))
 
 
