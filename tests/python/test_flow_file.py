@@ -201,6 +201,27 @@ def test_a_stopping_rule_reads_very_many_flows(scenario: Scenario) -> None:
     assert stopped.provenance.stopping["met"]
 
 
+@pytest.mark.parametrize("together", [1, 2, 4096])
+def test_the_table_of_figures_has_those_of_each_group_and_class(
+    result: Result, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = with_overrides(from_toml(SCENARIO), ["duration=3 s", "warmup=1 s"])
+    small = run(few)
+    assert small.flow_count < MANY < result.flow_count
+    monkeypatch.setattr("marqueue.results.data.MOST_TOGETHER", together)
+    for each in (small, result):
+        rows = each.figures().to_pylist()
+        named = [(None, None), ("long", None), ("short", None), (None, "20 ms"), (None, "60 ms")]
+        for group, class_ in named:
+            of = {
+                row["figure"]: row["value"]
+                for row in rows
+                if (row["link"], row["group"], row["class"]) == (None, group, class_)
+            }
+            for name, estimate in each.traffic(group=group, class_=class_).items():
+                assert of[name] == (estimate.mean if estimate.n else None), (group, class_, name)
+
+
 def test_memory_of_very_many_flows_is_predicted(tmp_path: Path) -> None:
     (file := tmp_path / "scenario.toml").write_text(SCENARIO)
     many = [

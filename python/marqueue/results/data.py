@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ from marqueue.errors import one_of
 from marqueue.results import labels, tables
 from marqueue.results.congestion_windows import CongestionWindows, cwnds
 from marqueue.results.figure import Figure
-from marqueue.results.flow_sums import Part, Selection, Wanted
+from marqueue.results.flow_sums import Part, Selection, Wanted, flow_sums
 from marqueue.results.flows import (
     FLOW_FIGURES,
     RUN_FIGURES,
@@ -24,7 +24,7 @@ from marqueue.results.flows import (
 )
 from marqueue.results.link import Link
 from marqueue.results.link_tables import LinkTables
-from marqueue.results.many_flows import MOST_AT_ONCE, ManyFlows
+from marqueue.results.many_flows import MOST_AT_ONCE, MOST_TOGETHER, ManyFlows
 from marqueue.results.media import MEDIA_FIGURES, frame_sets
 from marqueue.results.pipe import Pipe
 from marqueue.results.provenance import Provenance
@@ -183,6 +183,22 @@ class ResultData(Timeline):
             return self.flow_sets(window, group=group, class_=class_)
         wanted = self._part(window), Selection(group, class_)
         return self.many_flows.sums(wanted, self._usual_sums, self.ends)
+
+    def samples_of_flows(
+        self, selections: Sequence[Mapping[str, str]], window: Span = None
+    ) -> Iterator[Sequence[MeasuredFlows]]:
+        """:meth:`measured_flows` of each of many selections, which are its arguments. If there are
+        more flows than :data:`~marqueue.results.many_flows.MANY`, it goes through them once for
+        thousands of selections."""
+        if self.many_flows is None:
+            for each in selections:
+                yield self.measured_flows(window, **each)
+            return
+        part = self._part(window)
+        for first in range(0, len(selections), MOST_TOGETHER):
+            some = [(part, Selection(**each)) for each in selections[first : first + MOST_TOGETHER]]
+            sums = flow_sums(self.many_flows.parts(), some, self.ends)
+            yield from (sums[each] for each in some)
 
     def _part(self, window: Span) -> Part:
         windows = self.measured if window is None else (window,)

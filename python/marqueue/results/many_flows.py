@@ -17,7 +17,9 @@ with more, quantiles come from sketches."""
 
 
 MOST_AT_ONCE = 256
-"""Groups, classes or pairs of both whose sums are made in one pass over the flows."""
+"""Groups, classes or pairs of both whose sums are made in one pass over the flows, and kept."""
+MOST_TOGETHER = 4096
+"""Those whose sums are made in one pass over the flows and not kept: some megabytes."""
 
 
 class Rows(Protocol):

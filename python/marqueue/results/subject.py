@@ -6,14 +6,16 @@ class in front (``bottleneck.queue_mean``, ``long.goodput``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from marqueue.errors import RunError, show, unknown
+from marqueue.results.columns import numbers, texts
 from marqueue.results.data import ResultData
 from marqueue.results.figure import Columns, Figure
 from marqueue.results.flows import FLOW_FIGURES
@@ -22,6 +24,7 @@ from marqueue.results.tables import link_names
 from marqueue.results.window import LINK_FIGURES
 from marqueue.results.window_columns import WindowColumns
 from marqueue.scenario import Scenario, compile
+from marqueue.statistics.estimates import Floats
 
 Kind = Literal["link", "flows", "group", "class"]
 
@@ -137,24 +140,29 @@ def choose_all(texts: Iterable[str], among: Sequence[Subject]) -> list[ChosenFig
 
 def values_table(result: ResultData, window: int | None = None) -> pa.Table:
     """One row per replication, subject and figure; see :meth:`Result.figures`."""
-    replications = result.replications_in(window)
-    rows = [
-        {
-            "replication": replication,
-            **subject.columns,
-            "figure": figure.name,
-            "unit": figure.base_unit,
-            "value": _finite(value),
-        }
-        for subject in subjects(result.links, result.groups, result.classes)
-        for samples in [subject.samples(result, window)]
-        for figure in subject.figures.values()
-        for replication, value in zip(replications, figure.of(samples).values.tolist(), strict=True)
-    ]
-    text = [(name, pa.string()) for name in (*NAMED, "figure", "unit")]
-    schema = pa.schema([("replication", pa.uint32()), *text, ("value", pa.float64())])
-    return pa.Table.from_pylist(rows, schema=schema)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    links = [Subject("link", name) for name in result.links]
+    of_flows = subjects((), result.groups, result.classes)
+    samples = chain(
+        (each.samples(result, window) for each in links),
+        result.samples_of_flows([each.selection for each in of_flows], window),
+    )
+    heads: list[tuple[str | None, ...]] = []
+    values: list[Floats] = []
+    for subject, of in zip((*links, *of_flows), samples, strict=True):
+        for figure in subject.figures.values():
+            heads.append((*subject.columns.values(), figure.name, figure.base_unit))
+            values.append(figure.of(of).values)
+    replications = np.array(result.replications_in(window))
+    index = np.repeat(np.arange(len(heads)), len(replications))
+    of_rows = np.concatenate(values)
+    columns = {
+        "replication": numbers(np.tile(replications, len(heads)), pa.uint32()),
+        **{
+            name: texts(of_heads, index.tolist())
+            for name, of_heads in zip(
+                (*NAMED, "figure", "unit"), zip(*heads, strict=True), strict=True
+            )
+        },
+        "value": numbers(of_rows, pa.float64(), ~np.isfinite(of_rows)),
+    }
+    return pa.table(columns)
