@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from marqueue import Result, from_dict, run
 from marqueue.cli import app
-from marqueue.errors import ResultError
+from marqueue.errors import ResultError, differing_values
 from marqueue.reports import comparison_report as report_of_comparison
 from marqueue.reports.comparison_report import comparison_charts, comparison_report
 from marqueue.results import comparison
@@ -88,6 +88,22 @@ def test_settings_that_differ_are_listed_by_their_paths() -> None:
         "topology.bottleneck.buffer": ('"25 packets"', '"20 packets"'),
         "topology.bottleneck.aqm.name": ('"red"', '"pi"'),
     }
+
+
+def test_a_list_with_very_many_settings_that_differ_is_one() -> None:
+    links = [{"name": f"l{i}", "rate": 1} for i in range(40)]
+    others = [{**each, "rate": 2} for each in links]
+    a = {"seed": 1, "topology": {"links": links, "classes": [{"name": "c"}]}}
+    b = {"seed": 2, "topology": {"links": others, "classes": [{"name": "d"}]}}
+    rest = [("seed", "1", "2"), ("topology.classes.0.name", '"c"', '"d"')]
+    every = [(f"topology.links.{i}.rate", "1", "2") for i in range(40)]
+    assert differing_values(a, b) == [rest[0], *every, rest[1]]
+    assert differing_values(a, b, 42) == differing_values(a, b)
+    whole = ("topology.links (40 values)", "40 entries", "40 entries")
+    assert differing_values(a, b, 39) == [rest[0], whole, rest[1]]
+    without = {"seed": 2, "topology": {"classes": [{"name": "d"}]}}
+    whole = ("topology.links (80 values)", "40 entries", "–")
+    assert differing_values(a, without, 39) == [rest[0], whole, rest[1]]
 
 
 def test_a_smaller_buffer_loses_more() -> None:

@@ -198,6 +198,16 @@ def test_no_result_outside_the_folder(server: LabServer, path: str) -> None:
     assert "secret" not in text
 
 
+def test_a_long_list_is_one_setting(server: LabServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    [a] = (each for each in fetched(server, "api/results")["results"] if each["path"] == "a")
+    groups = len({key for key in a["settings"] if re.fullmatch(r"traffic\.\d+\.name", key)})
+    monkeypatch.setattr("marqueue.lab.listing.MOST_ENTRIES", groups - 1)
+    [short] = (each for each in fetched(server, "api/results")["results"] if each["path"] == "a")
+    assert short["settings"]["traffic"] == f"{groups} entries"
+    rest = {key: value for key, value in a["settings"].items() if not key.startswith("traffic.")}
+    assert rest.items() <= short["settings"].items()
+
+
 def test_results_with_their_settings_and_figures(server: LabServer, results: Path) -> None:
     found = fetched(server, "api/results")
     by_path = {each["path"]: each for each in found["results"]}

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from marqueue.errors import ResultError, differing_values
+from marqueue.errors import ResultError, flat_values
 from marqueue.lab.folder import Folder
 from marqueue.results.integrity import CIRCUMSTANCES, read_provenance
 from marqueue.results.output_directory import POINTS
@@ -19,6 +19,9 @@ SUMMARY = "summary.json"
 
 MOST = 5000
 """Results in a list. More would be slow to read, and nobody would look through them."""
+
+MOST_ENTRIES = 100
+"""Entries of a list, such as links, whose values are settings; a longer list is a single one."""
 
 FIGURES = ("utilization", "loss_ratio", "mark_ratio", "queue_mean", "delay_mean", "delay_p99")
 """The figures of a link that the list shows, in base units."""
@@ -93,7 +96,7 @@ def entry(folder: Folder, path: Path) -> dict[str, Any]:
         "kind": provenance.get("kind", "result"),
         "version": provenance.get("version"),
         "started_at": _started_at(path),
-        "settings": {key: value for key, _, value in differing_values({}, scenario)},
+        "settings": flat_values(scenario, MOST_ENTRIES),
         "over": provenance.get("over"),
         "at": None,
         "links": _links(path),

@@ -200,11 +200,11 @@ def compare(a: Result, b: Result, figures: Sequence[str] = ()) -> Comparison:
             raise RunError(
                 f"{each.name}: expected complete results. {each.provenance.partial_remark}"
             )
-    settings = (
+    of_a, of_b = (
         {key: value for key, value in each.scenario.items() if key not in _NOT_SETTINGS}
         for each in (a, b)
     )
-    differing = tuple(Setting(*each) for each in differing_values(*settings))
+    differing = tuple(Setting(*each) for each in differing_values(of_a, of_b, MOST_LISTED))
     if figures:
         return Comparison(a, b, differing, tuple(_differences(a, b, _chosen(a, b, figures))))
     links = congested_in_either(a, b, MOST_LISTED)
