@@ -149,14 +149,21 @@ fn links_of_single_flows() {
     }
 }
 
-/// A network of up to eight links with random delays, some with queues, and random traffic on random routes.
-fn random_plan(seed: u64) -> Plan {
+/// At most so many links, routes, and links of a route in each direction.
+struct Size {
+    links: u32,
+    routes: u32,
+    hops: u32,
+}
+
+/// A network with random delays, some links with queues, and random traffic on random routes.
+fn random_plan(seed: u64, size: &Size) -> Plan {
     let mut rng = Rng::named(seed, "a plan for threads");
     let mut plan = dumbbell(["newreno", "sack"][rng.below(2) as usize], red());
     plan.duration = secs(1.5);
     plan.boundaries = vec![secs(0.7)];
     plan.transports[0].params.insert("delayed_ack".into(), Value::Number(f64::from(rng.below(2)) * 0.1));
-    let links = 2 + rng.below(7) as usize;
+    let links = 2 + rng.below(size.links - 1) as usize;
     plan.links = (0..links)
         .map(|l| {
             let policies = ["droptail", "red", "codel", "pie", "avq"];
@@ -174,10 +181,12 @@ fn random_plan(seed: u64) -> Plan {
             link
         })
         .collect();
-    let path =
-        |rng: &mut Rng| -> Vec<usize> { (0..1 + rng.below(3)).map(|_| rng.below(links as u32) as usize).collect() };
-    plan.routes =
-        (0..1 + rng.below(5)).map(|_| RoutePlan { forward: path(&mut rng), reverse: path(&mut rng) }).collect();
+    let path = |rng: &mut Rng| -> Vec<usize> {
+        (0..1 + rng.below(size.hops)).map(|_| rng.below(links as u32) as usize).collect()
+    };
+    plan.routes = (0..1 + rng.below(size.routes))
+        .map(|_| RoutePlan { forward: path(&mut rng), reverse: path(&mut rng) })
+        .collect();
     plan.traffic = (0..plan.routes.len())
         .map(|route| match rng.below(5) {
             0 => cbr(&format!("udp {route}"), route, 200_000),
@@ -212,7 +221,7 @@ fn rare_loss() -> PolicySpec {
 fn random_networks() {
     let (mut separated, mut reasons) = (0, Vec::new());
     for seed in 0..200 {
-        let plan = random_plan(seed);
+        let plan = random_plan(seed, &Size { links: 8, routes: 5, hops: 3 });
         let (threads, reason) = threads_for(&plan, 4).expect("the plan is valid");
         separated += usize::from(threads > 1);
         assert_eq!(reason.is_none(), threads > 1);
@@ -221,6 +230,20 @@ fn random_networks() {
     }
     assert!(separated > 100, "only {separated} of 200 networks have several parts");
     assert!(reasons.contains(&OneThread::LittleToShare), "{reasons:?}");
+}
+
+#[test]
+fn larger_random_networks_in_up_to_eight_parts() {
+    let mut separated = 0;
+    for seed in 0..30 {
+        let plan = random_plan(seed, &Size { links: 120, routes: 40, hops: 8 });
+        let alone = digest(&go(&plan, seed));
+        for threads in [3, 5, 8] {
+            same_in_any_order(&plan, seed, threads, &alone);
+        }
+        separated += usize::from(threads_for(&plan, 8).expect("the plan is valid").0 == 8);
+    }
+    assert!(separated > 15, "only {separated} of 30 networks have eight parts");
 }
 
 #[test]
