@@ -5,6 +5,7 @@ Also the TCP-like and max-min allocations, and errors.
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -44,22 +45,41 @@ def pair(cpu: float, densities: tuple[float, ...] = PAPER, link: float = 40e6) -
 
 def network(rng: np.random.Generator, resources: int, flows: int) -> Sharing:
     """Random ways over CPUs and links, capacities over two orders of magnitude."""
-    some = [
-        Resource(f"r{i}", "cpu" if i % 2 else "link", float(10 ** rng.uniform(6, 8)))
-        for i in range(resources)
+    some = random_resources(rng, resources, cpus=True)
+
+    def way() -> dict[str, float]:
+        return {
+            some[i].name: float(rng.lognormal()) if i % 2 else 1.0
+            for i in rng.choice(resources, rng.integers(1, resources + 1), replace=False)
+        }
+
+    return random_sharing(rng, some, way, flows)
+
+
+def links(rng: np.random.Generator, number: int, flows: int) -> Sharing:
+    """Random ways over one to six of many links."""
+    some = random_resources(rng, number, cpus=False)
+
+    def way() -> dict[str, float]:
+        return {some[i].name: 1.0 for i in rng.choice(number, rng.integers(1, 7), replace=False)}
+
+    return random_sharing(rng, some, way, flows)
+
+
+def random_resources(rng: np.random.Generator, number: int, *, cpus: bool) -> list[Resource]:
+    return [
+        Resource(f"r{i}", "cpu" if cpus and i % 2 else "link", float(10 ** rng.uniform(6, 8)))
+        for i in range(number)
     ]
+
+
+def random_sharing(
+    rng: np.random.Generator, some: list[Resource], way: Callable[[], dict[str, float]], flows: int
+) -> Sharing:
     return Sharing(
         tuple(some),
         tuple(
-            Flows(
-                f"f{s}",
-                float(rng.uniform(0.5, 2)),
-                {
-                    some[i].name: float(rng.lognormal()) if i % 2 else 1.0
-                    for i in rng.choice(resources, rng.integers(1, resources + 1), replace=False)
-                },
-                int(rng.integers(1, 9)),
-            )
+            Flows(f"f{s}", float(rng.uniform(0.5, 2)), way(), int(rng.integers(1, 9)))
             for s in range(flows)
         ),
     )
@@ -319,24 +339,6 @@ def test_the_command_prints_json_and_refuses_in_one_line(tmp_path: Path) -> None
     done = CliRunner().invoke(app, ["theory", "pf", str(file), "--weights", "none"])
     assert done.exit_code == 2
     assert "tcp, equal" in done.output
-
-
-def links(rng: np.random.Generator, number: int, flows: int) -> Sharing:
-    """Random ways over one to six of many links."""
-    some = [Resource(f"l{i}", "link", float(10 ** rng.uniform(6, 8))) for i in range(number)]
-    ways = [rng.choice(number, rng.integers(1, 7), replace=False) for _ in range(flows)]
-    return Sharing(
-        tuple(some),
-        tuple(
-            Flows(
-                f"f{s}",
-                float(rng.uniform(0.5, 2)),
-                {some[i].name: 1.0 for i in way},
-                int(rng.integers(1, 9)),
-            )
-            for s, way in enumerate(ways)
-        ),
-    )
 
 
 @pytest.mark.parametrize("seed", range(3))
