@@ -21,6 +21,8 @@ from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation import cost
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
+from marqueue.simulation.sweep import SweepRequest
+from marqueue.simulation.sweep_cost import predict_sweep
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -253,3 +255,46 @@ def test_jobs_that_fit_are_named(tmp_path: Path) -> None:
     assert done.returncode == 2, done.stderr
     assert "in 2 threads" in done.stderr
     assert "with --jobs 1 it fits" in done.stderr
+
+
+def request(*over: str, replications: int | None = None) -> SweepRequest:
+    return SweepRequest.of(load(SCENARIOS / "incast.toml"), over, replications, ())
+
+
+def test_the_cost_of_a_sweep_is_that_of_its_points() -> None:
+    grid = request("topology.bottleneck.buffer=20 packets,200 packets", replications=2)
+    predicted = predict_sweep(grid, jobs=1)
+    each = [measured(run.scenario) for run in grid.runs]
+    assert (predicted.points, predicted.measured, predicted.replications) == (2, (1, 2), 4)
+    assert predicted.events == 2 * sum(events for events, _ in each)
+    assert predicted.packets == 2 * sum(packets for _, packets in each)
+    assert predicted.wall_seconds == predicted.cpu_seconds > 0
+    assert predicted.memory > 0
+
+
+def test_some_points_of_a_large_grid_are_measured() -> None:
+    buffers = ",".join(f"{n} packets" for n in range(20, 40))
+    grid = request(f"topology.bottleneck.buffer={buffers}")
+    predicted = predict_sweep(grid, jobs=2)
+    assert predicted.points == 20
+    assert len(predicted.measured) == 8
+    assert (predicted.measured[0], predicted.measured[-1]) == (1, 20)
+    some = [measured(grid.runs[number - 1].scenario)[0] for number in predicted.measured]
+    replications = grid.runs[0].scenario.replications
+    assert predicted.events == pytest.approx(20 * replications * sum(some) / 8)
+    assert predicted.replications == 20 * replications
+
+
+def test_a_sweep_is_predicted_by_the_command(tmp_path: Path) -> None:
+    file, out = str(SCENARIOS / "incast.toml"), tmp_path / "out"
+    grid = ["--over", "topology.bottleneck.buffer=20 packets,200 packets", "--estimate"]
+    limits = ["--max-events", "1000", "--max-memory", "1 MB"]
+    shown = CliRunner().invoke(app, ["sweep", file, *grid, *limits, "-o", str(out)])
+    assert shown.exit_code == 0, shown.output
+    assert not out.exists()
+    said = " ".join(shown.output.split())
+    assert "the first part of one replication of each point" in said
+    assert "the sweep will be cut off by the limit of 1,000 events a replication" in said
+    assert "the sweep will be cut off by the limit of 1 MB of memory" in said
+    asked = CliRunner().invoke(app, ["sweep", file, *grid, "--json"])
+    assert json.loads(asked.stdout)["points"] == 2

@@ -1,9 +1,15 @@
-"""``marqueue run --estimate``."""
+"""What ``marqueue run --estimate`` and ``marqueue sweep --estimate`` print."""
+
+from __future__ import annotations
 
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from marqueue.cli.console import print_json, print_table, say, table
-from marqueue.simulation.cost import Cost
+
+if TYPE_CHECKING:
+    from marqueue.simulation.cost import Cost
+    from marqueue.simulation.sweep_cost import SweepCost
 
 
 def print_cost(cost: Cost, json: bool) -> None:
@@ -11,26 +17,47 @@ def print_cost(cost: Cost, json: bool) -> None:
     if json:
         print_json(cost.as_dict())
         return
+    _print_table(cost, cost.jobs * cost.threads)
+    first, share = _simulated(cost.measured_seconds), f"{cost.measured_share:.0%}"
+    say(f"Measured on this machine: the first {first} of one replication, {share} of it.")
+    _print_warnings(cost, "run")
+
+
+def print_sweep_cost(cost: SweepCost, json: bool) -> None:
+    """Prints what a sweep is predicted to cost."""
+    if json:
+        print_json(cost.as_dict())
+        return
+    _print_table(cost, cost.jobs)
+    whole = len(cost.measured) == cost.points
+    which = "each point" if whole else f"points {', '.join(map(str, cost.measured))}"
+    say(f"Measured on this machine: the first part of one replication of {which}.")
+    if not whole:
+        left = cost.points - len(cost.measured)
+        say(f"The other {left} points are taken to cost what these cost on average.")
+    _print_warnings(cost, "sweep")
+
+
+def _print_table(cost: Cost | SweepCost, threads: int) -> None:
     listing = table("predicted", "")
     replications = _counted(cost.replications, "replication")
     listing.add_row("packets, counted at each queue", f"{cost.packets:.3g}")
     listing.add_row("events", f"{cost.events:.3g}")
     listing.add_row(f"CPU time of {replications}", _time(cost.cpu_seconds))
-    listing.add_row(
-        f"time in {_counted(cost.jobs * cost.threads, 'thread')}", _time(cost.wall_seconds)
-    )
+    listing.add_row(f"time in {_counted(threads, 'thread')}", _time(cost.wall_seconds))
     listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
     print_table(listing)
     if cost.until:
         say(f"Note: fewer replications may be enough for {' and '.join(cost.until)}.")
-    first, share = _simulated(cost.measured_seconds), f"{cost.measured_share:.0%}"
-    say(f"Measured on this machine: the first {first} of one replication, {share} of it.")
+
+
+def _print_warnings(cost: Cost | SweepCost, what: str) -> None:
     for each in cost.later:
         say(f"Warning: {each}: what that changes is not in the prediction.")
     for each in cost.limits:
-        say(f"Warning: the run will be cut off by {each}.")
+        say(f"Warning: the {what} will be cut off by {each}.")
     if cost.memory > cost.free_memory:
-        say("Warning: the run needs more memory than is free.")
+        say(f"Warning: the {what} needs more memory than is free.")
 
 
 def _counted(number: int, what: str) -> str:

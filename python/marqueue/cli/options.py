@@ -113,6 +113,14 @@ Resume = Annotated[
         "the same as without the interruption.",
     ),
 ]
+Estimate = Annotated[
+    bool,
+    typer.Option(
+        "--estimate",
+        help="Do not run it: predict packets, CPU time and memory from its first part (seconds), "
+        "and write nothing.",
+    ),
+]
 Theory = Annotated[
     bool,
     typer.Option(

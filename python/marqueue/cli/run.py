@@ -57,14 +57,7 @@ def run(
         ),
     ] = None,
     no_report: options.NoReport = False,
-    estimate: Annotated[
-        bool,
-        typer.Option(
-            "--estimate",
-            help="Do not run it: predict packets, CPU time and memory from its first part "
-            "(seconds), and write nothing.",
-        ),
-    ] = False,
+    estimate: options.Estimate = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario: print a summary and write a result directory with a report.

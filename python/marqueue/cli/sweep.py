@@ -82,6 +82,7 @@ def sweep(
             show_default=False,
         ),
     ] = None,
+    estimate: options.Estimate = False,
     json: options.Json = False,
 ) -> None:
     """Run a scenario over a grid of values; write a result for each point, a table and a report.
@@ -98,17 +99,26 @@ def sweep(
     marqueue sweep scenarios/dumbbell.toml --over traffic.long.count=20,40,60,80 --on slurm
     --cluster partition=short --cluster time=30
 
+    marqueue sweep scenarios/dumbbell.toml --over traffic.long.count=20,40,60,80 --estimate
+
     Exit codes: 0 success, 2 an error that the message explains, 3 a limit was reached and the
     result is partial, 130 interrupted.
     """
     limits = options.limits(max_events, max_time, max_memory)
     choice = _cluster(on, cluster or (), limits)
+
+    def requested() -> SweepRequest:
+        scenario = options.scenario(file, set_, seed, replications)
+        figures = figure or DEFAULT_FIGURES
+        return SweepRequest.of(scenario, over or (), replications, until or (), figures)
+
+    if estimate:
+        _print_estimate(requested(), jobs, limits, json)
+        return
     with ExitStack() as stack:
         processes = stack.enter_context(early_processes(over or (), jobs, limits, choice))
-        scenario = options.scenario(file, set_, seed, replications)
-        request = SweepRequest.of(
-            scenario, over or (), replications, until or (), figure or DEFAULT_FIGURES
-        )
+        request = requested()
+        scenario = request.scenario
         output_directory = stack.enter_context(
             options.claimed(out, f"sweep-{slug(scenario.name)}", force, resume)
         )
@@ -139,6 +149,16 @@ def sweep(
         say(checkpoints.remark)
     if swept.partial_remark:
         raise typer.Exit(options.LIMIT_REACHED)
+
+
+def _print_estimate(request: SweepRequest, jobs: int | None, limits: Limits, json: bool) -> None:
+    """Predicts what the sweep will cost."""
+    from marqueue.cli.cost import print_sweep_cost
+    from marqueue.simulation.sweep_cost import predict_sweep
+
+    with progress_bar(request.scenario.name) as progress:
+        cost = predict_sweep(request, jobs=jobs, limits=limits, progress=progress)
+    print_sweep_cost(cost, json)
 
 
 def _cluster(on: str | None, settings: Sequence[str], limits: Limits) -> ClusterChoice | None:

@@ -157,6 +157,13 @@ def predict(
     ScenarioError.
     """
     experiment = Experiment.of(scenario, None, replications, until)
+    return predict_experiment(experiment, jobs=jobs, threads=threads, limits=limits)
+
+
+def predict_experiment(
+    experiment: Experiment, *, jobs: int | None, threads: int | None, limits: Limits
+) -> Cost:
+    """The same as :func:`predict`, of a scenario with its stopping rule."""
     if kernels := kernels_in(experiment.scenario):
         raise RunError(f"--estimate: expected models as end hosts and queues, got {kernels[0]}")
     replication = replications_of(experiment.scenario, limits)[0]
@@ -200,7 +207,7 @@ def predict(
         part.seconds / ends,
         tuple(_changes(plan, part.seconds, ends)),
         tuple(bound.text for bound in experiment.bounds),
-        tuple(_reached(limits, ends, duration, wall, memory)),
+        (*_cut(limits, ends, duration), *reached(limits, wall, memory)),
     )
 
 
@@ -218,12 +225,14 @@ def _has_connections(plan: Any) -> bool:
     return any("quic" in group["kind"] for group in plan["traffic"])
 
 
-def _reached(
-    limits: Limits, ends: float, duration: float, wall: float, memory: float
-) -> Iterator[str]:
-    """The limits that are reached, in words."""
+def _cut(limits: Limits, ends: float, duration: float) -> Iterator[str]:
+    """The limit that ends a replication, in words."""
     if limits.max_events is not None and ends < duration:
         yield f"the limit of {limits.max_events:,} events a replication, after {ends:.3g} s of it"
+
+
+def reached(limits: Limits, wall: float, memory: float) -> Iterator[str]:
+    """The limits of time and memory that are reached, in words."""
     if limits.max_seconds is not None and wall > limits.max_seconds:
         yield f"the limit of {limits.max_seconds:g} s of time"
     if limits.max_bytes is not None and memory > limits.max_bytes:

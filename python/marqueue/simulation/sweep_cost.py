@@ -1,0 +1,108 @@
+"""What a sweep will cost: the costs of some of its points, each predicted as that of a run."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from marqueue.simulation.cost import Cost, predict_experiment, reached
+from marqueue.simulation.executor import Progress
+from marqueue.simulation.limits import NO_LIMITS, Limits, resident_bytes
+from marqueue.simulation.memory import free_bytes
+from marqueue.simulation.sweep import SweepRequest
+
+MOST = 8
+"""Points that are measured."""
+
+
+@dataclass(frozen=True)
+class SweepCost:
+    """The predicted cost of a sweep; as :class:`~marqueue.simulation.cost.Cost` where nothing else
+    is said."""
+
+    points: int
+    measured: tuple[int, ...]
+    """The numbers of the points of which a part was run. The others are taken to cost what these
+    cost on average."""
+    replications: int
+    """Of all points together, as are events, packets and CPU time."""
+    events: float
+    packets: float
+    cpu_seconds: float
+    wall_seconds: float
+    jobs: int
+    """Replications at a time, each on one thread."""
+    memory: float
+    free_memory: float
+    later: tuple[str, ...]
+    until: tuple[str, ...]
+    limits: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return asdict(self)
+
+
+def predict_sweep(
+    request: SweepRequest,
+    *,
+    jobs: int | None = None,
+    limits: Limits = NO_LIMITS,
+    progress: Progress | None = None,
+) -> SweepCost:
+    """Predicts the cost of a sweep from at most :data:`MOST` points, which are evenly spaced in the
+    grid and include the first and the last.
+
+    Raises RunError and ScenarioError as :func:`~marqueue.simulation.cost.predict` does.
+    """
+    points = len(request.points)
+    chosen = np.unique(np.linspace(0, points - 1, min(points, MOST)).round().astype(int)).tolist()
+    of_point = Limits(max_events=limits.max_events)
+    costs: list[Cost] = []
+    base, free, added = float(resident_bytes()), free_bytes(), 0.0
+    for i in chosen:
+        before = resident_bytes()
+        costs.append(predict_experiment(request.runs[i], jobs=1, threads=1, limits=of_point))
+        added = max(added, costs[-1].memory - before)
+        if progress is not None:
+            progress(len(costs), len(chosen))
+    each = points / len(costs)
+    replications = round(each * sum(cost.replications for cost in costs))
+    at_a_time = min(jobs or len(os.sched_getaffinity(0)), replications)
+    cpu = each * sum(cost.cpu_seconds for cost in costs)
+    # The last replications may be the longest.
+    longest = max(cost.cpu_seconds / cost.replications for cost in costs)
+    wall, memory = max(cpu / at_a_time, longest), base + at_a_time * added
+    numbers = [i + 1 for i in chosen]
+    return SweepCost(
+        points,
+        tuple(numbers),
+        replications,
+        each * sum(cost.events for cost in costs),
+        each * sum(cost.packets for cost in costs),
+        cpu,
+        wall,
+        at_a_time,
+        memory,
+        free,
+        _of_points(numbers, [cost.later for cost in costs]),
+        costs[0].until,
+        (*_of_points(numbers, [cost.limits for cost in costs]), *reached(limits, wall, memory)),
+    )
+
+
+def _of_points(numbers: list[int], said: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """What is said of all points, once, or of some with their numbers."""
+    where: dict[str, list[int]] = {}
+    for number, texts in zip(numbers, said, strict=True):
+        for text in texts:
+            where.setdefault(text, []).append(number)
+    return tuple(
+        text
+        if len(found) == len(numbers)
+        else f"{text} (point{'s' * (len(found) > 1)} {', '.join(map(str, found))})"
+        for text, found in where.items()
+    )
