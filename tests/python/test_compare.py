@@ -121,6 +121,19 @@ def test_without_common_seeds_intervals_are_welchs() -> None:
     assert by_name(comparison)["queue_mean"].difference.interval == pytest.approx((low, high))
 
 
+@pytest.mark.parametrize("replications", [1, 4])
+def test_one_replication_has_no_intervals_and_is_said_to_have_none(replications: int) -> None:
+    one = sample_run(replications=1)
+    comparison = compare(one, sample_run(seed=2, replications=replications))
+    number = f"{replications} replication{'s' * (replications > 1)}"
+    assert comparison.method == (
+        f"No pairs (seed 1 with 1 replication, seed 2 with {number}), and one replication alone: "
+        "no intervals."
+    )
+    assert not any(each.difference.interval for each in comparison.differences)
+    assert not any("confidence" in each for each in comparison.remarks())
+
+
 def test_common_random_numbers_pay() -> None:
     """A sure shift under common noise: pairs see it, independent samples do not."""
     noise = np.array([0.0, 10.0, 20.0, 30.0])

@@ -1,6 +1,7 @@
 import io
 import json
 import math
+import pickle
 import sys
 from pathlib import Path
 
@@ -86,6 +87,13 @@ class TestFiles:
     def test_the_summary_is_json_without_nan(self, result: Result) -> None:
         text = json.dumps(result.summary(), allow_nan=False)
         assert json.loads(text)["measured"]["links"].keys() == {"bottleneck"}
+
+    def test_can_be_sent_to_another_process(self, result: Result) -> None:
+        result.link("bottleneck").figures()
+        summary = result.summary()
+        sent = pickle.loads(pickle.dumps(result))
+        assert sent == result
+        assert sent.summary() == summary
 
     def test_another_seed_is_another_result(self, result: Result) -> None:
         other = sample_run(seed=2)

@@ -113,10 +113,13 @@ class Comparison:
             )
         if self.paired:
             return "One pair of replications: no intervals."
+        numbers = self.a.replications, self.b.replications
         one, other = (
-            f"seed {each.provenance.seed} with {each.replications} replications"
-            for each in (self.a, self.b)
+            f"seed {each.provenance.seed} with {n} replication{'s' * (n > 1)}"
+            for each, n in zip((self.a, self.b), numbers, strict=True)
         )
+        if min(numbers) == 1:
+            return f"No pairs ({one}, {other}), and one replication alone: no intervals."
         return f"No pairs ({one}, {other}): Welch intervals, for independent samples."
 
     def remarks(self) -> list[str]:
@@ -127,10 +130,11 @@ class Comparison:
                 f"{self.left_out:,} links are left out: compared are the {MOST_LISTED} of A and "
                 f"of B with the {CONGESTION}, and figures that are named."
             )
-        out += [
-            "Each interval has a confidence of 95% on its own: of twenty figures that do not "
-            "differ, one is expected to exclude zero."
-        ]
+        if any(each.difference.interval for each in self.differences):
+            out.append(
+                "Each interval has a confidence of 95% on its own: of twenty figures that do not "
+                "differ, one is expected to exclude zero."
+            )
         out += [
             f"{letter}: {each.provenance.live_remark}"
             for letter, each in (("A", self.a), ("B", self.b))

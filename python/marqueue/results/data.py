@@ -270,7 +270,7 @@ class ResultData(Timeline):
         class_: str | None,
     ) -> dict[str, Estimate]:
         """Figures of flows; summary, table and report ask for the same ones."""
-        key = (figures, window, group, class_)
+        key = (tuple(f.name for f in figures), window, group, class_)
         if key not in self._flow_figures:
             sets = self.measured_flows(window, group=group, class_=class_)
             self._flow_figures[key] = {f.name: f.estimate(sets, CONFIDENCE) for f in figures}

@@ -254,6 +254,7 @@ class _Measurement:
     def __init__(self, replication: Replication, plan: Any) -> None:
         self._replication, self._plan = replication, plan
         self._looking = 0.0
+        self._has_looked = False
         control = _core.Control(replication.max_events, look=self._look)
         _interruptible(control, lambda: self._run(control))
 
@@ -275,7 +276,8 @@ class _Measurement:
     def _events_to_go(self, part: _Part) -> int | None:
         """The number of events at which to look again; None if the part tells enough."""
         most = self._replication.max_events or sys.maxsize
-        if not part.events:
+        if not self._has_looked:
+            self._has_looked = True
             self.start = self._earlier = self.before = part
             return min(most, max(FIRST, part.so_far["flows"], round(part.cpu * SLOW)))
         start, before, plan = self.start, self.before, self._plan
