@@ -212,6 +212,16 @@ def test_a_long_list_is_one_setting(server: LabServer, monkeypatch: pytest.Monke
     assert short["topology.bottleneck.rate"] == every["topology.bottleneck.rate"]
 
 
+def test_a_scenario_that_is_too_long_for_the_page_cannot_be_opened_there(
+    server: LabServer, results: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    length = (results / "a" / "scenario.toml").stat().st_size
+    for most, editable in ((length, True), (length - 1, False)):
+        monkeypatch.setattr("marqueue.lab.listing.LARGEST_SCENARIO", most)
+        found = fetched(server, "api/results")["results"]
+        assert next(each["scenario"] for each in found if each["path"] == "a") is editable
+
+
 def test_results_with_their_settings_and_figures(server: LabServer, results: Path) -> None:
     found = fetched(server, "api/results")
     by_path = {each["path"]: each for each in found["results"]}

@@ -23,6 +23,9 @@ MOST = 5000
 MOST_ENTRIES = 100
 """Entries of a list, such as links, whose values are settings; a longer list is a single one."""
 
+LARGEST_SCENARIO = 500_000
+"""Bytes of a scenario that the page can show and compile again at each change."""
+
 FIGURES = ("utilization", "loss_ratio", "mark_ratio", "queue_mean", "delay_mean", "delay_p99")
 """The figures of a link that the list shows, in base units."""
 
@@ -82,7 +85,7 @@ def entry(folder: Folder, path: Path) -> dict[str, Any]:
         "settings": {},
         "links": {},
         "report": (path / REPORT).is_file(),
-        "scenario": (path / SCENARIO).is_file(),
+        "scenario": _is_editable(path / SCENARIO),
         "remark": None,
         "problem": None,
     }
@@ -102,6 +105,10 @@ def entry(folder: Folder, path: Path) -> dict[str, Any]:
         "links": _links(path),
         "remark": "partial" if provenance.get("partial") else None,
     }
+
+
+def _is_editable(scenario: Path) -> bool:
+    return scenario.is_file() and scenario.stat().st_size <= LARGEST_SCENARIO
 
 
 def _started_at(path: Path) -> str | None:
