@@ -36,6 +36,8 @@ class FlowColumns:
         self._all: Rows = np.arange(flows.num_rows)
         named = {name: _encoded(flows[name]) for name in ("group", "class", "kind")}
         self._rows = {name: _rows_by_name(*named[name]) for name in ("group", "class")}
+        groups, self._group = named["group"]
+        self._groups = {name: code for code, name in enumerate(groups)}
         kinds, kind = named["kind"]
         self.kind: Names = np.array(kinds, dtype=object)[kind]
         #: Whether each flow reacts to congestion.
@@ -47,11 +49,13 @@ class FlowColumns:
     def rows(self, group: str | None = None, class_: str | None = None) -> Rows:
         """The rows of a group, of a class, of both, or all rows, in the order of the table."""
         none: Rows = self._all[:0]
-        found = self._all if group is None else self._rows["group"].get(group, none)
         if class_ is None:
-            return found
+            return self._all if group is None else self._rows["group"].get(group, none)
         of_class = self._rows["class"].get(class_, none)
-        return of_class if group is None else np.intersect1d(found, of_class, assume_unique=True)
+        if group is None:
+            return of_class
+        both: Rows = of_class[self._group[of_class] == self._groups.get(group, -1)]
+        return both
 
     def by_replication(self, rows: Rows, replications: int) -> list[Rows]:
         """These rows by replication, each in the order of the table."""

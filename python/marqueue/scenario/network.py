@@ -111,7 +111,8 @@ class Network:
     ) -> None:
         """Adds a class of flows over these links and the CPUs in front of them."""
         there, back = self._way(forward), self._way(reverse)
-        spread = any(not self._spreading.isdisjoint(way) for way in (there, back))
+        # An empty set would be compared with every link of the way.
+        spread = bool(self._spreading) and not self._spreading.isdisjoint((*there, *back))
         self.classes.append(Class(name, there, back, spread, weight))
 
     def _way(self, links: Iterable[int]) -> tuple[int, ...]:
