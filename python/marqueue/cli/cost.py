@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 from marqueue.cli.console import print_json, print_table, say, table
 
 if TYPE_CHECKING:
-    from marqueue.simulation.cost import Cost
+    from marqueue.simulation.cost import Cost, RunCost
     from marqueue.simulation.sweep_cost import SweepCost
 
 
-def print_cost(cost: Cost, json: bool) -> None:
+def print_cost(cost: RunCost, json: bool) -> None:
     """Prints what a run is predicted to cost."""
     if json:
         print_json(cost.as_dict())
         return
-    _print_table(cost, cost.jobs * cost.threads)
+    _print_table(cost)
     first, share = _simulated(cost.measured_seconds), f"{cost.measured_share:.0%}"
     say(f"Measured on this machine: the first {first} of one replication, {share} of it.")
     _print_warnings(cost, "run")
@@ -28,7 +28,7 @@ def print_sweep_cost(cost: SweepCost, json: bool) -> None:
     if json:
         print_json(cost.as_dict())
         return
-    _print_table(cost, cost.jobs)
+    _print_table(cost)
     whole = len(cost.measured) == cost.points
     which = "each point" if whole else f"points {', '.join(map(str, cost.measured))}"
     say(f"Measured on this machine: the first part of one replication of {which}.")
@@ -38,20 +38,22 @@ def print_sweep_cost(cost: SweepCost, json: bool) -> None:
     _print_warnings(cost, "sweep")
 
 
-def _print_table(cost: Cost | SweepCost, threads: int) -> None:
+def _print_table(cost: Cost) -> None:
     listing = table("predicted", "")
     replications = _counted(cost.replications, "replication")
     listing.add_row("packets, counted at each queue", f"{cost.packets:.3g}")
     listing.add_row("events", f"{cost.events:.3g}")
     listing.add_row(f"CPU time of {replications}", _time(cost.cpu_seconds))
-    listing.add_row(f"time in {_counted(threads, 'thread')}", _time(cost.wall_seconds))
+    listing.add_row(
+        f"time in {_counted(cost.jobs * cost.threads, 'thread')}", _time(cost.wall_seconds)
+    )
     listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
     print_table(listing)
     if cost.until:
         say(f"Note: fewer replications may be enough for {' and '.join(cost.until)}.")
 
 
-def _print_warnings(cost: Cost | SweepCost, what: str) -> None:
+def _print_warnings(cost: Cost, what: str) -> None:
     for each in cost.later:
         say(f"Warning: {each}: what that changes is not in the prediction.")
     for each in cost.limits:

@@ -60,12 +60,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
-    """The predicted cost of a run."""
+    """The predicted cost of replications, of a run or of all points of a sweep."""
 
     replications: int
-    """With those of the pilot run, if the scenario asks for one; with ``until`` at most so many."""
+    """With those of pilot runs, if the scenario asks for them; with ``until`` at most so many."""
     events: float
     """Of all replications together, as are packets and CPU time."""
     packets: float
@@ -82,10 +82,6 @@ class Cost:
     """Bytes of the whole process at its largest."""
     free_memory: float
     """Bytes that the machine has for new work."""
-    measured_seconds: float
-    """The simulated seconds that were run for the prediction."""
-    measured_share: float
-    """The same as a share of what a replication simulates; at 1 a whole one was measured."""
     later: tuple[str, ...]
     """Traffic that starts or stops after the part that was measured, in words: the prediction does
     not know what it changes."""
@@ -98,6 +94,16 @@ class Cost:
     def as_dict(self) -> dict[str, Any]:
         """The same as JSON."""
         return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCost(Cost):
+    """The predicted cost of a run."""
+
+    measured_seconds: float
+    """The simulated seconds that were run for the prediction."""
+    measured_share: float
+    """The same as a share of what a replication simulates; at 1 a whole one was measured."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +153,7 @@ def predict(
     jobs: int | None = None,
     threads: int | None = None,
     limits: Limits = NO_LIMITS,
-) -> Cost:
+) -> RunCost:
     """Predicts the cost of a run of a scenario.
 
     The arguments are those of :func:`marqueue.run`. Takes about as long as a twentieth of a
@@ -162,7 +168,7 @@ def predict(
 
 def predict_experiment(
     experiment: Experiment, *, jobs: int | None, threads: int | None, limits: Limits
-) -> Cost:
+) -> RunCost:
     """The same as :func:`predict`, of a scenario with its stopping rule."""
     if kernels := kernels_in(experiment.scenario):
         raise RunError(f"--estimate: expected models as end hosts and queues, got {kernels[0]}")
@@ -193,21 +199,21 @@ def predict_experiment(
     memory += added + at_a_time * _of_connections(plan, measurement)
     memory += COPIES * number * part.so_far["samples"] * ends / part.seconds
     wall = from_system + -(-number // at_a_time) * (wall - from_system)
-    return Cost(
-        number,
-        number * (part.events + rest.events),
-        number * (float(part.so_far["arrivals"].sum()) + rest.packets),
-        from_system + number * (cpu - from_system),
-        wall,
-        at_a_time,
-        each,
-        memory,
-        free,
-        part.seconds,
-        part.seconds / ends,
-        tuple(_changes(plan, part.seconds, ends)),
-        tuple(bound.text for bound in experiment.bounds),
-        (*_cut(limits, ends, duration), *reached(limits, wall, memory)),
+    return RunCost(
+        replications=number,
+        events=number * (part.events + rest.events),
+        packets=number * (float(part.so_far["arrivals"].sum()) + rest.packets),
+        cpu_seconds=from_system + number * (cpu - from_system),
+        wall_seconds=wall,
+        jobs=at_a_time,
+        threads=each,
+        memory=memory,
+        free_memory=free,
+        later=tuple(_changes(plan, part.seconds, ends)),
+        until=tuple(bound.text for bound in experiment.bounds),
+        limits=(*_cut(limits, ends, duration), *reached(limits, wall, memory)),
+        measured_seconds=part.seconds,
+        measured_share=part.seconds / ends,
     )
 
 

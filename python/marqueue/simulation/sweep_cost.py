@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from marqueue.simulation.cost import Cost, predict_experiment, reached
+from marqueue.simulation.cost import Cost, RunCost, predict_experiment, reached
 from marqueue.simulation.executor import Progress
 from marqueue.simulation.limits import NO_LIMITS, Limits, resident_bytes
 from marqueue.simulation.memory import free_bytes
@@ -18,32 +17,14 @@ MOST = 8
 """Points that are measured."""
 
 
-@dataclass(frozen=True)
-class SweepCost:
-    """The predicted cost of a sweep; as :class:`~marqueue.simulation.cost.Cost` where nothing else
-    is said."""
+@dataclass(frozen=True, kw_only=True)
+class SweepCost(Cost):
+    """The predicted cost of a sweep."""
 
     points: int
     measured: tuple[int, ...]
     """The numbers of the points of which a part was run. The others are taken to cost what these
     cost on average."""
-    replications: int
-    """Of all points together, as are events, packets and CPU time."""
-    events: float
-    packets: float
-    cpu_seconds: float
-    wall_seconds: float
-    jobs: int
-    """Replications at a time, each on one thread."""
-    memory: float
-    free_memory: float
-    later: tuple[str, ...]
-    until: tuple[str, ...]
-    limits: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """The same as JSON."""
-        return asdict(self)
 
 
 def predict_sweep(
@@ -61,7 +42,7 @@ def predict_sweep(
     points = len(request.points)
     chosen = np.unique(np.linspace(0, points - 1, min(points, MOST)).round().astype(int)).tolist()
     of_point = Limits(max_events=limits.max_events)
-    costs: list[Cost] = []
+    costs: list[RunCost] = []
     base, free, added = float(resident_bytes()), free_bytes(), 0.0
     for i in chosen:
         before = resident_bytes()
@@ -78,19 +59,23 @@ def predict_sweep(
     wall, memory = max(cpu / at_a_time, longest), base + at_a_time * added
     numbers = [i + 1 for i in chosen]
     return SweepCost(
-        points,
-        tuple(numbers),
-        replications,
-        each * sum(cost.events for cost in costs),
-        each * sum(cost.packets for cost in costs),
-        cpu,
-        wall,
-        at_a_time,
-        memory,
-        free,
-        _of_points(numbers, [cost.later for cost in costs]),
-        costs[0].until,
-        (*_of_points(numbers, [cost.limits for cost in costs]), *reached(limits, wall, memory)),
+        points=points,
+        measured=tuple(numbers),
+        replications=replications,
+        events=each * sum(cost.events for cost in costs),
+        packets=each * sum(cost.packets for cost in costs),
+        cpu_seconds=cpu,
+        wall_seconds=wall,
+        jobs=at_a_time,
+        threads=1,
+        memory=memory,
+        free_memory=free,
+        later=_of_points(numbers, [cost.later for cost in costs]),
+        until=costs[0].until,
+        limits=(
+            *_of_points(numbers, [cost.limits for cost in costs]),
+            *reached(limits, wall, memory),
+        ),
     )
 
 
