@@ -2,9 +2,9 @@
 
     python -m benches.estimate [--only NAME ...]
 
-One replication of each set-up on one thread, by the command: prediction and run, with its files and
-report, are processes of their own, one after the other. Measurements and table go to
-docs/performance.
+Each set-up on one thread, by the command: prediction and run, with its files and report, are
+processes of their own, one after the other. CPU time of all is that of the command: reading the
+scenario, the engine, the result and its files. Measurements and table go to docs/performance.
 """
 
 import argparse
@@ -19,23 +19,28 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import marqueue._core as _core
-from benches import scale
+from benches import hybrid_large, scale
 from benches.peers import SPEED
 from benches.record import record, table
 from benches.threads import SHORT_FLOWS
 from marqueue import Result, load
-from marqueue.scenario import Scenario, from_toml
+from marqueue.scenario import Scenario, from_dict, from_toml
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS
 
 COMMAND = """
-import atexit, sys
+import atexit, sys, time
 from pathlib import Path
 from marqueue.cli import main
-atexit.register(lambda: print(Path("/proc/self/status").read_text(), file=sys.stderr))
+
+def say():
+    print(Path("/proc/self/status").read_text(), file=sys.stderr)
+    print("CPU:", time.process_time(), "s", file=sys.stderr)
+
+atexit.register(say)
 main()
 """
-"""The command, which says its memory at the end."""
+"""The command, which says its memory and CPU time at the end."""
 
 ONE = ("--jobs", "1", "--threads", "1")
 
@@ -44,7 +49,8 @@ HEAD = (
     "set-up",
     "measured",
     *("million packets: predicted", "came", "ratio"),
-    *("CPU s: predicted", "came", "ratio"),
+    *("CPU s, engine: predicted", "came", "ratio"),
+    *("CPU s, all: predicted", "came", "ratio"),
     *("MB: predicted", "came", "ratio"),
 )
 
@@ -107,13 +113,20 @@ SET_UPS: Mapping[str, Callable[[], Scenario]] = {
         "linux", 100_000, 0.1, 1.0, 8.0
     ),
     "short flows, 300 s": lambda: from_toml(SHORT_FLOWS, ["duration=300 s"]),
+    "first scenario of the examples, 3000 replications of 1 s": lambda: load(
+        SCENARIOS / "first.toml", ["duration=1 s", "warmup=0.5 s", "replications=3000"]
+    ),
+    "10,000 links, 100,000 flows, 2 s": lambda: from_dict(
+        hybrid_large.SIZES["10,000"].values(100_000, 2.0)
+    ),
     "bench-scale, 100,000 flows, 10 s": lambda: scale.case(100_000).scenario(),
     "bench-scale, 1,000,000 flows, 10 s": lambda: scale.case(1_000_000).scenario(),
 }
 
 
-def command(*arguments: str) -> tuple[str, int]:
-    """What ``marqueue run`` prints, and the largest memory of its process, bytes."""
+def command(*arguments: str) -> tuple[str, int, float]:
+    """What ``marqueue run`` prints, the largest memory of its process (bytes) and its CPU time
+    (s)."""
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "run", *arguments],
         check=True,
@@ -122,7 +135,8 @@ def command(*arguments: str) -> tuple[str, int]:
     )
     # What the system tells of children at their end would include this process.
     [peak] = re.findall(r"VmHWM:\s+(\d+) kB", done.stderr)
-    return done.stdout, 1024 * int(peak)
+    [cpu] = re.findall(r"CPU: (\S+) s", done.stderr)
+    return done.stdout, 1024 * int(peak), float(cpu)
 
 
 def predicted(file: Path) -> dict[str, float]:
@@ -131,6 +145,7 @@ def predicted(file: Path) -> dict[str, float]:
     return {
         "packets": cost["packets"],
         "cpu": cost["cpu_seconds"],
+        "all": cost["reading_seconds"] + cost["cpu_seconds"] + cost["result_seconds"],
         "memory": cost["memory"],
         "share": cost["measured_share"],
     }
@@ -139,15 +154,17 @@ def predicted(file: Path) -> dict[str, float]:
 def came(file: Path) -> dict[str, float]:
     """What the whole run takes."""
     out = file.with_suffix("")
-    _, peak = command(str(file), *ONE, "-o", str(out))
+    _, peak, cpu = command(str(file), *ONE, "-o", str(out))
     provenance = Result.load(out).provenance
     # The result has packets by measuring window, without those before.
-    each = replications_of(load(file), NO_LIMITS)[0]
-    raw: Any = _core.run(each.plan, each.seed, _core.Control(), {})
-    windows = [window for link in raw["links"] for window in link["windows"]]
+    packets = 0
+    for each in replications_of(load(file), NO_LIMITS):
+        raw: Any = _core.run(each.plan, each.seed, _core.Control(), {})
+        packets += sum(window["arrivals"] for link in raw["links"] for window in link["windows"])
     return {
-        "packets": float(sum(window["arrivals"] for window in windows)),
+        "packets": float(packets),
         "cpu": provenance.circumstances.cpu_seconds,
+        "all": cpu,
         "memory": float(peak),
     }
 
@@ -163,7 +180,8 @@ class Row:
     def cells(self) -> list[str]:
         """The row of the table."""
         cells = [self.name, f"{self.predicted['share']:.0%}"]
-        for key, unit, digits in (("packets", 1e6, 1), ("cpu", 1.0, 1), ("memory", 1e6, 0)):
+        units = (("packets", 1e6, 1), ("cpu", 1.0, 1), ("all", 1.0, 1), ("memory", 1e6, 0))
+        for key, unit, digits in units:
             ours, real = self.predicted[key], self.came[key]
             cells += [
                 f"{ours / unit:.{digits}f}",

@@ -14,11 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 import marqueue._core as _core
-from marqueue import load
+from marqueue import Result, load
 from marqueue.cli import app
 from marqueue.errors import RunError
 from marqueue.scenario import Scenario, from_toml
-from marqueue.simulation import cost
+from marqueue.simulation import cost, measured_part
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.sweep import SweepRequest
@@ -30,8 +30,8 @@ SCENARIOS = Path(__file__).parents[2] / "scenarios"
 @pytest.fixture
 def short_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures less than a run here takes, so that the rest is a prediction."""
-    monkeypatch.setattr(cost, "LEAST", 0.0)
-    monkeypatch.setattr(cost, "SHARE", 0.0)
+    monkeypatch.setattr(measured_part, "LEAST", 0.0)
+    monkeypatch.setattr(measured_part, "SHARE", 0.0)
 
 
 def measured(scenario: Scenario) -> tuple[float, float]:
@@ -70,7 +70,7 @@ def test_a_run_that_was_measured_whole_is_no_prediction(name: str) -> None:
     scenario = load(SCENARIOS / f"{name}.toml")
     predicted = cost.predict(scenario, jobs=1)
     assert predicted.measured_share == 1.0
-    assert predicted.wall_seconds == predicted.cpu_seconds > 0
+    assert predicted.wall_seconds == predicted.cpu_seconds + predicted.result_seconds > 0
     assert (predicted.events, predicted.packets) == tuple(
         scenario.replications * each for each in measured(scenario)
     )
@@ -79,7 +79,7 @@ def test_a_run_that_was_measured_whole_is_no_prediction(name: str) -> None:
 def test_a_replication_on_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """The part is run on them too. An application that writes once in that time still does."""
     # The first part is the last one, however fast the machine is.
-    monkeypatch.setattr(cost, "MOST", 0.0)
+    monkeypatch.setattr(measured_part, "MOST", 0.0)
     changes = ["replications=1", "duration=400 s", 'traffic.long.write="2 packets"']
     scenario = load(SCENARIOS / "dumbbell.toml", [*changes, "traffic.long.every=300 s"])
     predicted = cost.predict(scenario, jobs=1, threads=2)
@@ -89,6 +89,39 @@ def test_a_replication_on_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = cost.predict(scenario, jobs=1)
     assert alone.threads == 1
     assert alone.packets == predicted.packets
+
+
+@pytest.mark.usefixtures("short_part")
+def test_the_cost_of_results_is_that_of_whole_ones() -> None:
+    """They have all measuring windows and samples, though the part ends before most of them."""
+    scenario = load(SCENARIOS / "dumbbell.toml", ["duration=600 s", "replications=5"])
+    written: list[Result] = []
+
+    def write(result: Result, directory: Path) -> None:
+        assert not list(directory.iterdir())
+        result.write_files(directory)
+        written.append(result)
+
+    predicted = cost.predict(scenario, write=write)
+    assert predicted.measured_seconds < 300.0
+    assert predicted.result_seconds > cost.predict(scenario).result_seconds > 0.0
+    assert {result.replications for result in written} <= {2, 3, 4, 5}
+    assert written[-1].replications > 2
+    for result in written:
+        assert not result.partial
+        assert list(result.begun) == [0, 1, 2]
+        times, _ = result.link("bottleneck").series("queue")
+        assert len(times) == 6000
+
+
+def test_results_of_more_replications_take_more() -> None:
+    few, many = (
+        cost.predict(load(SCENARIOS / "first.toml", ["duration=11 s", f"replications={number}"]))
+        for number in (20, 2000)
+    )
+    assert many.result_seconds > 20 * few.result_seconds
+    # The run adds 118 kB for each replication.
+    assert 1980 * 80e3 < many.memory - few.memory < 1980 * 160e3
 
 
 def test_memory_of_quic_that_grows_is_predicted() -> None:
@@ -138,7 +171,10 @@ def test_the_command_predicts_and_writes_nothing(
     done = invoke(scenario, "--estimate")
     assert done.exit_code == 0, done.output
     assert "CPU time of 10 replications" in done.output
-    assert json.loads(invoke(scenario, "--estimate", "--json").stdout)["replications"] == 10
+    assert "CPU time of results and files" in done.output
+    predicted = json.loads(invoke(scenario, "--estimate", "--json").stdout)
+    assert predicted["replications"] == 10
+    assert predicted["reading_seconds"] > 0.0
     assert not list(tmp_path.iterdir())
 
 
@@ -191,7 +227,7 @@ def test_it_can_be_interrupted_while_it_measures(monkeypatch: pytest.MonkeyPatch
         signal.raise_signal(signal.SIGINT)
         return sys.maxsize
 
-    monkeypatch.setattr(cost._Measurement, "_events_to_go", look_again_never)
+    monkeypatch.setattr(measured_part.MeasuredPart, "_events_to_go", look_again_never)
     with pytest.raises(KeyboardInterrupt):
         cost.predict(load(SCENARIOS / "dumbbell.toml", ["duration=10000 h", "sample=0 s"]))
 
@@ -268,7 +304,7 @@ def test_the_cost_of_a_sweep_is_that_of_its_points() -> None:
     assert (predicted.points, predicted.measured, predicted.replications) == (2, (1, 2), 4)
     assert predicted.events == 2 * sum(events for events, _ in each)
     assert predicted.packets == 2 * sum(packets for _, packets in each)
-    assert predicted.wall_seconds == predicted.cpu_seconds > 0
+    assert predicted.wall_seconds == predicted.cpu_seconds + predicted.result_seconds > 0
     assert predicted.memory > 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from marqueue.cli.console import print_json, print_table, say, table
 
@@ -12,23 +12,24 @@ if TYPE_CHECKING:
     from marqueue.simulation.sweep_cost import SweepCost
 
 
-def print_cost(cost: RunCost, json: bool) -> None:
-    """Prints what a run is predicted to cost."""
+def print_cost(cost: RunCost, before: float, json: bool) -> None:
+    """Prints what a run is predicted to cost; ``before`` is the CPU time that this command took to
+    read its scenario (s)."""
     if json:
-        print_json(cost.as_dict())
+        print_json(_as_dict(cost, before))
         return
-    _print_table(cost)
+    _print_table(cost, before)
     first, share = _simulated(cost.measured_seconds), f"{cost.measured_share:.0%}"
     say(f"Measured on this machine: the first {first} of one replication, {share} of it.")
     _print_warnings(cost, "run")
 
 
-def print_sweep_cost(cost: SweepCost, json: bool) -> None:
-    """Prints what a sweep is predicted to cost."""
+def print_sweep_cost(cost: SweepCost, before: float, json: bool) -> None:
+    """The same as :func:`print_cost`, of a sweep."""
     if json:
-        print_json(cost.as_dict())
+        print_json(_as_dict(cost, before))
         return
-    _print_table(cost)
+    _print_table(cost, before)
     whole = len(cost.measured) == cost.points
     which = "each point" if whole else f"points {', '.join(map(str, cost.measured))}"
     say(f"Measured on this machine: the first part of one replication of {which}.")
@@ -38,15 +39,20 @@ def print_sweep_cost(cost: SweepCost, json: bool) -> None:
     _print_warnings(cost, "sweep")
 
 
-def _print_table(cost: Cost) -> None:
+def _as_dict(cost: Cost, before: float) -> dict[str, Any]:
+    return {"reading_seconds": before, **cost.as_dict()}
+
+
+def _print_table(cost: Cost, before: float) -> None:
     listing = table("predicted", "")
     replications = _counted(cost.replications, "replication")
     listing.add_row("packets, counted at each queue", f"{cost.packets:.3g}")
     listing.add_row("events", f"{cost.events:.3g}")
     listing.add_row(f"CPU time of {replications}", _time(cost.cpu_seconds))
-    listing.add_row(
-        f"time in {_counted(cost.jobs * cost.threads, 'thread')}", _time(cost.wall_seconds)
-    )
+    listing.add_row("CPU time of results and files", _time(cost.result_seconds))
+    listing.add_row("CPU time before, to read the scenario", _time(before))
+    threads = _counted(cost.jobs * cost.threads, "thread")
+    listing.add_row(f"time in all, in {threads}", _time(before + cost.wall_seconds))
     listing.add_row("memory", f"{cost.memory / 1e9:.2g} GB of {cost.free_memory / 1e9:.3g} GB free")
     print_table(listing)
     if cost.until:

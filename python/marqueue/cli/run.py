@@ -1,6 +1,7 @@
 """``marqueue run``."""
 
 import re
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,10 +90,12 @@ def run(
             say(f"Warning: {each}")
     for each in scenario_warnings(scenario):
         say(f"Warning: {each}")
+    write = _writer(no_report, _trace_writer(scenario, trace or ()))
     if estimate:
         from marqueue.cli.cost import print_cost
         from marqueue.simulation.cost import predict
 
+        before = time.process_time()
         cost = predict(
             scenario,
             replications=replications,
@@ -100,12 +103,12 @@ def run(
             jobs=jobs,
             threads=threads,
             limits=limits,
+            write=write,
         )
-        print_cost(cost, json)
+        print_cost(cost, before, json)
         return
     if threads is not None:
         _say_why_one_thread(scenario, threads, limits)
-    traces = _trace_writer(scenario, trace or ())
     if theory:
         require("theory", "--theory")
         from marqueue.results.fluid_overlay import refuse_without_theory
@@ -128,8 +131,7 @@ def run(
             if theory:
                 result.add_theory()
             with output_directory.staged() as fresh:
-                report = None if no_report else options.report_of(result)
-                result.write_files(fresh, lambda folder: _add(result, folder, report, traces))
+                write(result, fresh)
         if not result.partial:
             checkpoints.discard()
     _print_result(result, output_directory, json)
@@ -165,14 +167,21 @@ def _trace_writer(scenario: Scenario, formats: Sequence[str]) -> Traces | None:
     return lambda result, folder: write_into_result(result, folder, formats)
 
 
-def _add(
-    result: Result, folder: Path, report: Callable[[Path], object] | None, traces: Traces | None
-) -> None:
-    """Adds what is not data to the directory of a result."""
-    if report is not None:
-        report(folder)
-    if traces is not None:
-        traces(result, folder)
+def _writer(no_report: bool, traces: Traces | None) -> Callable[[Result, Path], None]:
+    """A function that writes a result into a directory, with what is not data."""
+
+    def write(result: Result, directory: Path) -> None:
+        report = None if no_report else options.report_of(result)
+
+        def add(folder: Path) -> None:
+            if report is not None:
+                report(folder)
+            if traces is not None:
+                traces(result, folder)
+
+        result.write_files(directory, add)
+
+    return write
 
 
 def _print_result(result: Result, directory: OutputDirectory, json: bool) -> None:

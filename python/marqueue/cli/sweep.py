@@ -1,5 +1,6 @@
 """``marqueue sweep``."""
 
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -156,9 +157,10 @@ def _print_estimate(request: SweepRequest, jobs: int | None, limits: Limits, jso
     from marqueue.cli.cost import print_sweep_cost
     from marqueue.simulation.sweep_cost import predict_sweep
 
+    before = time.process_time()
     with progress_bar(request.scenario.name) as progress:
         cost = predict_sweep(request, jobs=jobs, limits=limits, progress=progress)
-    print_sweep_cost(cost, json)
+    print_sweep_cost(cost, before, json)
 
 
 def _cluster(on: str | None, settings: Sequence[str], limits: Limits) -> ClusterChoice | None:

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 #: The first numbers in this file: pages of this process, and resident ones.
 STATM = Path("/proc/self/statm")
+_STATUS = Path("/proc/self/status")
+_CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -53,3 +56,16 @@ def resident_bytes() -> int:
     """The resident memory of this process, bytes."""
     pages = int(STATM.read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def peak_bytes() -> int:
+    """The largest resident memory of this process since its start or :func:`forget_peak`, bytes."""
+    lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
+    [peak] = [line for line in lines if line.startswith("VmHWM:")]
+    return 1024 * int(peak.split()[1])
+
+
+def forget_peak() -> None:
+    """Lets :func:`peak_bytes` begin anew, where the system allows it."""
+    with suppress(OSError):
+        _CLEAR_REFS.write_text("5", encoding="ascii")

@@ -1,0 +1,178 @@
+"""What the results of a run will cost: the tables, the figures and the files of what the engine has
+measured."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from marqueue.garbage_collector import paused_collector
+from marqueue.results import Result
+from marqueue.results.provenance import describe, here
+from marqueue.scenario import Scenario
+from marqueue.simulation.checkpoints import Checkpoints, Outcome
+from marqueue.simulation.limits import forget_peak, peak_bytes
+
+Raw = Mapping[str, Any]
+
+ResultWriter = Callable[[Result, Path], object]
+"""Writes what is kept of a result into an empty directory."""
+
+#: Samples are repeated until there are as many as in a whole run, but not more than these.
+MOST_SAMPLES = 1 << 20
+#: Replications are added until their result takes so long (s).
+LONG = 0.25
+#: The first result takes longer than others by what it imports. Where it takes less than this (s),
+#: it is made again.
+QUICK = 1.0
+#: Memory is measured at so many links at least, if there are as many.
+SAMPLED_LINKS = 100
+#: What objects take of memory, over their own sizes: measured for dumbbells and a parking lot.
+ALLOCATED = 1.3
+#: The memory that is taken while tables are made and written, over their size: 2.5 to 5 was
+#: measured, likewise.
+OF_TABLES = 3.0
+
+
+@dataclass(frozen=True)
+class ResultCost:
+    """What the result of all replications costs."""
+
+    seconds: float
+    """CPU time of one thread, s."""
+    of_checkpoint: float
+    """CPU time of the checkpoint of each replication, s."""
+    memory: float
+    """Bytes of the process at its largest meanwhile."""
+
+
+def predict_result(
+    scenario: Scenario,
+    plan: Mapping[str, Any],
+    outcome: Outcome,
+    replications: int,
+    *,
+    checkpoints: bool,
+    write: ResultWriter | None,
+) -> ResultCost:
+    """Predicts what the result of so many replications will cost, from results of the first part of
+    one: they are made, and written into a temporary directory.
+
+    Measuring windows that the part did not reach are taken to be like its last, and samples are
+    repeated. There are no more flows and no more of a trace than in the part. ``checkpoints``:
+    whether replications are stored as they end.
+    """
+    whole, times = _as_whole(outcome.raw, plan)
+
+    def take(number: int) -> tuple[float, float]:
+        """CPU time (s) of a result of so many replications, and bytes of its tables."""
+        began = time.process_time()
+        with TemporaryDirectory() as folder:
+            result = _make(scenario, plan, outcome, [whole] * number, write, Path(folder))
+        took = time.process_time() - began
+        return took, float(sum(table.nbytes for table in result.tables.values()))
+
+    # One replication has no intervals.
+    few = min(2, replications)
+    forget_peak()
+    seconds, tables = take(few)
+    if seconds < QUICK:
+        # The first result imports what others use.
+        seconds, tables = take(few)
+    # The outputs of the engine were one here.
+    of_raw = _bytes_of(outcome.raw)
+    memory = peak_bytes() + (few - 1) * of_raw
+    memory += (replications - few) * (of_raw + OF_TABLES * tables / few)
+    if few < replications:
+        more = min(few + 1, replications)
+        while (of_more := take(more)[0]) < LONG and more < replications:
+            more = min(2 * more, replications)
+        seconds += (replications - few) / (more - few) * max(0.0, of_more - seconds)
+    return ResultCost(times * seconds, _of_checkpoint(outcome) if checkpoints else 0.0, memory)
+
+
+def _of_checkpoint(outcome: Outcome) -> float:
+    began = time.process_time()
+    with TemporaryDirectory() as folder:
+        checkpoints = Checkpoints(Path(folder))
+        checkpoints.put(outcome)
+        checkpoints.keep()
+    return time.process_time() - began
+
+
+@paused_collector()
+def _make(
+    scenario: Scenario,
+    plan: Mapping[str, Any],
+    outcome: Outcome,
+    raws: Sequence[Raw],
+    write: ResultWriter | None,
+    folder: Path,
+) -> Result:
+    scenario = scenario.model_copy(update={"replications": len(raws)})
+    seeds = [outcome.replication.seed] * len(raws)
+    provenance = describe(scenario, seeds, here("", 0.0, outcome.cpu_seconds, 0))
+    result = Result.from_raw(scenario, plan, provenance, raws)
+    if write is not None:
+        write(result, folder)
+    return result
+
+
+def _bytes_of(raw: Raw) -> float:
+    """The memory that the output of the engine takes, from that of some of its links."""
+    links = raw["links"]
+    some = links[:: max(1, len(links) // SAMPLED_LINKS)]
+    rest = {name: value for name, value in raw.items() if name != "links"}
+    return ALLOCATED * (_size(rest) + _size(some) * len(links) / max(1, len(some)))
+
+
+def _size(value: Any) -> int:
+    own = sys.getsizeof(value)
+    match value:
+        case np.ndarray():
+            return own if value.base is None else own + value.nbytes
+        case dict():
+            return own + sum(map(_size, value.values()))
+        case list() | tuple():
+            return own + sum(map(_size, value))
+    return own
+
+
+def _as_whole(raw: Raw, plan: Mapping[str, Any]) -> tuple[Raw, float]:
+    """The output of the engine for a part, made as long as that for a whole replication; and how
+    many times as many samples there are, beyond :data:`MOST_SAMPLES`."""
+    duration, windows = float(raw["edges"][-1]), len(raw["edges"]) - 1
+    if raw["ended"] >= duration:
+        return raw, 1.0
+    samples = round(duration * 1e9 / plan["sample"]) if plan["sample"] else 0
+    links = len(raw["links"])
+    some = min(samples, max(1, MOST_SAMPLES // max(1, links)))
+    long = [
+        link
+        | {
+            "windows": [*link["windows"], *link["windows"][-1:] * (windows - len(link["windows"]))],
+            "series": _repeated(link["series"], some),
+        }
+        for link in raw["links"]
+    ]
+    return {**raw, "ended": duration, "links": long}, samples / some if samples else 1.0
+
+
+def _repeated(series: Mapping[str, Any], samples: int) -> dict[str, Any]:
+    """Series with so many samples."""
+
+    def longer(values: Any) -> Any:
+        return np.resize(values, samples) if len(values) else values
+
+    every = {
+        name: longer(values) if isinstance(values, np.ndarray) else values
+        for name, values in series.items()
+    }
+    return every | {"probes": {name: longer(each) for name, each in series["probes"].items()}}
