@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import marqueue._core as _core
 from marqueue import Result, load
 from marqueue.cli import app
 from marqueue.errors import RunError
+from marqueue.reports import write_report
 from marqueue.scenario import Scenario, from_toml
 from marqueue.simulation import cost, measured_part
 from marqueue.simulation.experiment import replications_of
@@ -92,26 +94,37 @@ def test_a_replication_on_two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_part")
-def test_the_cost_of_results_is_that_of_whole_ones() -> None:
+@pytest.mark.parametrize("replications", [1, 5])
+def test_the_cost_of_results_is_that_of_whole_ones(replications: int) -> None:
     """They have all measuring windows and samples, though the part ends before most of them."""
-    scenario = load(SCENARIOS / "dumbbell.toml", ["duration=600 s", "replications=5"])
+    changes = ["duration=600 s", "warmup=300 s", 'cuts=["400 s"]', f"replications={replications}"]
+    scenario = load(SCENARIOS / "dumbbell.toml", changes)
     written: list[Result] = []
 
     def write(result: Result, directory: Path) -> None:
         assert not list(directory.iterdir())
+        write_report(result, directory / "report.html")
         result.write_files(directory)
         written.append(result)
 
     predicted = cost.predict(scenario, write=write)
     assert predicted.measured_seconds < 300.0
     assert predicted.result_seconds > cost.predict(scenario).result_seconds > 0.0
-    assert {result.replications for result in written} <= {2, 3, 4, 5}
-    assert written[-1].replications > 2
+    assert {result.replications for result in written} <= {min(2, replications), 3, 4, 5}
+    assert written[-1].replications > replications / 2
     for result in written:
         assert not result.partial
         assert list(result.begun) == [0, 1, 2]
         times, _ = result.link("bottleneck").series("queue")
-        assert len(times) == 6000
+        assert (len(times), times[-1]) == (6000, pytest.approx(600.0))
+
+
+def test_a_temporary_directory_that_cannot_be_written_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/proc/none")
+    with pytest.raises(RunError, match=r"/proc/none/.*: cannot be written"):
+        cost.predict(load(SCENARIOS / "incast.toml"))
 
 
 def test_results_of_more_replications_take_more() -> None:

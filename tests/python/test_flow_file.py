@@ -234,6 +234,6 @@ def test_memory_of_very_many_flows_is_predicted(tmp_path: Path) -> None:
         "--set",
         "topology.bottleneck.rate=2 Gbit/s",
     ]
-    printed, _ = command(*many, "--estimate", "--json")
-    _, taken = command(*many, "--no-report", "-o", str(tmp_path / "out"))
+    printed, *_ = command(*many, "--estimate", "--json")
+    _, taken, _ = command(*many, "--no-report", "-o", str(tmp_path / "out"))
     assert json.loads(printed)["memory"] == pytest.approx(taken, rel=0.2)

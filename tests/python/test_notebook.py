@@ -82,6 +82,29 @@ def test_a_lab_runs_again_when_a_slider_moves() -> None:
     assert choice["choices"] == ["pie"]
 
 
+def test_a_lab_tells_the_figures_of_the_busiest_link() -> None:
+    text = """
+name = "tandem"
+duration = "4 s"
+warmup = "1 s"
+[topology]
+kind = "parking-lot"
+hops = [
+  { rate = "20 Mbit/s", delay = "2 ms", buffer = "50 packets" },
+  { rate = "2 Mbit/s", delay = "2 ms", buffer = "50 packets" },
+]
+[[traffic]]
+kind = "tcp"
+classes = ["through"]
+count = 2
+"""
+    rate = "topology.hops.0.rate"
+    lab = Lab(from_toml(text), {rate: ("1 Mbit/s", "20 Mbit/s")})
+    assert lab.summary.startswith("hop 2: utilization ")
+    lab.values = {rate: "1 Mbit/s"}
+    assert lab.summary.startswith("hop 1: utilization ")
+
+
 def test_a_lab_says_what_is_wrong_and_keeps_its_result() -> None:
     lab = Lab(from_toml(SMALL), {})
     before = lab.result

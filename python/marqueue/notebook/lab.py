@@ -14,6 +14,7 @@ from marqueue.notebook.widgets import Charts
 from marqueue.reports.chart import Chart
 from marqueue.reports.curves import visible
 from marqueue.reports.run_charts import run_charts, run_choices
+from marqueue.results.congested_links import busiest_link
 from marqueue.scenario import with_overrides
 from marqueue.simulation.run import run
 
@@ -83,9 +84,13 @@ class Lab(Charts):
         charts, choices = run_charts(result), run_choices(result)
         self.show(result, [_with_ghost(each, self._before) for each in charts], choices)
         self._before = [replace(each, curves=visible(each.curves, choices)) for each in charts]
-        figures = result.link(result.links[0]).figures()
+        busiest = busiest_link(result)
+        if busiest is None:
+            self.summary = ""
+            return
+        figures = result.link(busiest).figures()
         delay, used = figures["delay_p99"].mean, figures["utilization"].mean
-        self.summary = f"{result.links[0]}: utilization {used:.3f}, delay p99 {1e3 * delay:.1f} ms"
+        self.summary = f"{busiest}: utilization {used:.3f}, delay p99 {1e3 * delay:.1f} ms"
 
 
 def _with_ghost(chart: Chart, before: Sequence[Chart]) -> Chart:

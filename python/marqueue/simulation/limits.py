@@ -59,10 +59,11 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The largest resident memory of this process since its start or :func:`forget_peak`, bytes."""
+    """The largest resident memory of this process since its start or :func:`forget_peak`, bytes;
+    that of now where the system does not tell it."""
     lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
-    [peak] = [line for line in lines if line.startswith("VmHWM:")]
-    return 1024 * int(peak.split()[1])
+    peaks = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
+    return max(peaks, default=resident_bytes())
 
 
 def forget_peak() -> None:

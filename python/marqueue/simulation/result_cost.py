@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any
 
 import numpy as np
 
 from marqueue.garbage_collector import paused_collector
 from marqueue.results import Result
+from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints, Outcome
@@ -68,8 +69,26 @@ def predict_result(
     Measuring windows that the part did not reach are taken to be like its last, and samples are
     repeated. There are no more flows and no more of a trace than in the part. ``checkpoints``:
     whether replications are stored as they end.
+    Raises RunError if the temporary directory cannot be written.
     """
     whole, times = _as_whole(outcome.raw, plan)
+    try:
+        cost = _measured(scenario, plan, outcome, whole, replications, write)
+        of_checkpoint = _of_checkpoint(outcome) if checkpoints else 0.0
+    except OSError as error:
+        raise unwritable(error.filename or gettempdir(), error) from None
+    return ResultCost(times * cost.seconds, of_checkpoint, cost.memory)
+
+
+def _measured(
+    scenario: Scenario,
+    plan: Mapping[str, Any],
+    outcome: Outcome,
+    whole: Raw,
+    replications: int,
+    write: ResultWriter | None,
+) -> ResultCost:
+    """What a result of so many replications costs that are like a whole one."""
 
     def take(number: int) -> tuple[float, float]:
         """CPU time (s) of a result of so many replications, and bytes of its tables."""
@@ -83,19 +102,19 @@ def predict_result(
     few = min(2, replications)
     forget_peak()
     seconds, tables = take(few)
-    if seconds < QUICK:
-        # The first result imports what others use.
-        seconds, tables = take(few)
     # The outputs of the engine were one here.
     of_raw = _bytes_of(outcome.raw)
     memory = peak_bytes() + (few - 1) * of_raw
+    if seconds < QUICK:
+        # The first result imports what others use.
+        seconds, _ = take(few)
     memory += (replications - few) * (of_raw + OF_TABLES * tables / few)
     if few < replications:
         more = min(few + 1, replications)
         while (of_more := take(more)[0]) < LONG and more < replications:
             more = min(2 * more, replications)
         seconds += (replications - few) / (more - few) * max(0.0, of_more - seconds)
-    return ResultCost(times * seconds, _of_checkpoint(outcome) if checkpoints else 0.0, memory)
+    return ResultCost(seconds, 0.0, memory)
 
 
 def _of_checkpoint(outcome: Outcome) -> float:
@@ -158,15 +177,15 @@ def _as_whole(raw: Raw, plan: Mapping[str, Any]) -> tuple[Raw, float]:
         link
         | {
             "windows": [*link["windows"], *link["windows"][-1:] * (windows - len(link["windows"]))],
-            "series": _repeated(link["series"], some),
+            "series": _repeated(link["series"], some, duration),
         }
         for link in raw["links"]
     ]
     return {**raw, "ended": duration, "links": long}, samples / some if samples else 1.0
 
 
-def _repeated(series: Mapping[str, Any], samples: int) -> dict[str, Any]:
-    """Series with so many samples."""
+def _repeated(series: Mapping[str, Any], samples: int, duration: float) -> dict[str, Any]:
+    """Series with so many samples, until the end (s)."""
 
     def longer(values: Any) -> Any:
         return np.resize(values, samples) if len(values) else values
@@ -175,4 +194,6 @@ def _repeated(series: Mapping[str, Any], samples: int) -> dict[str, Any]:
         name: longer(values) if isinstance(values, np.ndarray) else values
         for name, values in series.items()
     }
+    if len(series["t"]):
+        every["t"] = np.arange(1, samples + 1) * (duration / max(1, samples))
     return every | {"probes": {name: longer(each) for name, each in series["probes"].items()}}
