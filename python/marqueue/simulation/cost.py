@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.garbage_collector import paused_collector
 from marqueue.scenario import Scenario, kernels_in
@@ -16,7 +17,7 @@ from marqueue.simulation.executor import threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits, peak_bytes, resident_bytes
 from marqueue.simulation.measured_part import MeasuredPart, bytes_of_connections, groups_starting
-from marqueue.simulation.memory import added_bytes, free_bytes, refuse_beyond_memory
+from marqueue.simulation.memory import Estimate, free_bytes, refuse_beyond_memory
 from marqueue.simulation.result_cost import ResultWriter, predict_result
 from marqueue.simulation.timed_runs import NS, time_of_part, time_on_threads
 
@@ -123,15 +124,12 @@ def predict_experiment(
     at_a_time = min(jobs or processors, number)
     # As for a run.
     each = 1 if limits != NO_LIMITS else threads_of(replication.plan, number, jobs, threads)
-    memory, free = float(resident_bytes()), free_bytes()
+    before, free = float(resident_bytes()), free_bytes()
     # Samples are the only thing that grows with the time that is run.
     refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1, each)
     measured = MeasuredPart(replication, plan)
     start, part, rest = measured.start, measured.part, measured.rest
-    added = added_bytes(replication.plan, at_a_time, experiment.scenario.replications, each)
     ends = part.seconds + rest.seconds
-    memory += added + at_a_time * bytes_of_connections(plan, measured)
-    memory += COPIES * number * part.so_far["samples"] * ends / part.seconds
     first = cpu = wall = part.cpu + measured.end + rest.cpu
     if each > 1:
         one = part.cpu + measured.end - start.cpu
@@ -160,7 +158,10 @@ def predict_experiment(
         checkpoints=engine_wall >= KEPT_AFTER and write is not None,
         write=write,
     )
-    memory = max(memory, result.memory)
+    estimate = Estimate(*_core.estimated_memory(replication.plan))
+    memory = before + at_a_time * bytes_of_connections(plan, measured)
+    memory += estimate.added(at_a_time, experiment.scenario.replications, each, result.of_links)
+    memory += COPIES * number * part.so_far["samples"] * ends / part.seconds
     whole_wall = engine_wall + rounds * result.of_checkpoint + result.seconds
     return RunCost(
         replications=number,

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 #: The first numbers in this file: pages of this process, and resident ones.
 STATM = Path("/proc/self/statm")
 _STATUS = Path("/proc/self/status")
-_CLEAR_REFS = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -59,14 +57,8 @@ def resident_bytes() -> int:
 
 
 def peak_bytes() -> int:
-    """The largest resident memory of this process since its start or :func:`forget_peak`, bytes;
-    that of now where the system does not tell it."""
+    """The largest resident memory of this process so far, bytes; that of now where the system does
+    not tell it."""
     lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()
     peaks = [1024 * int(line.split()[1]) for line in lines if line.startswith("VmHWM:")]
     return max(peaks, default=resident_bytes())
-
-
-def forget_peak() -> None:
-    """Lets :func:`peak_bytes` begin anew, where the system allows it."""
-    with suppress(OSError):
-        _CLEAR_REFS.write_text("5", encoding="ascii")

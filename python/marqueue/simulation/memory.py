@@ -78,9 +78,10 @@ class Estimate(NamedTuple):
     windows: int
     """The number of measuring windows."""
 
-    def added(self, jobs: int, replications: int, threads: int = 1) -> float:
+    def added(self, jobs: int, replications: int, threads: int = 1, of_links: float = 0.0) -> float:
         """The memory that is taken at most while so many replications at a time run, each on so
-        many threads, and then by the result of all, bytes."""
+        many threads, and then by the result of all, bytes. ``of_links`` are those of what the
+        result has of links."""
         if replications * self.flows <= MANY:
             parts, of_flows = 0.0, self.flows * OF_FLOW
         else:
@@ -88,7 +89,7 @@ class Estimate(NamedTuple):
         of_one = self.bytes + (threads - 1) * self.of_thread
         running = jobs * of_one + max(replications - jobs, 0) * of_flows
         left = jobs * (of_one - threads * self.released)
-        return max(running, left + LIBRARIES + parts + replications * of_flows)
+        return max(running, left + LIBRARIES + parts + replications * of_flows + of_links)
 
 
 def added_bytes(plan: str, jobs: int, replications: int, threads: int = 1) -> float:

@@ -19,7 +19,6 @@ from marqueue.results.output_file import unwritable
 from marqueue.results.provenance import describe, here
 from marqueue.scenario import Scenario
 from marqueue.simulation.checkpoints import Checkpoints, Outcome
-from marqueue.simulation.limits import forget_peak, peak_bytes
 
 Raw = Mapping[str, Any]
 
@@ -40,6 +39,8 @@ ALLOCATED = 1.3
 #: The memory that is taken while tables are made and written, over their size: 2.5 to 5 was
 #: measured, likewise.
 OF_TABLES = 3.0
+COUNTED_ELSEWHERE = ("flows", "series")
+"""Tables that the prediction of memory has already."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,9 @@ class ResultCost:
     """CPU time of one thread, s."""
     of_checkpoint: float
     """CPU time of the checkpoint of each replication, s."""
-    memory: float
-    """Bytes of the process at its largest meanwhile."""
+    of_links: float
+    """Memory of what was measured at links, without samples, bytes: in the output of the engine, in
+    tables, and where these are made and written."""
 
 
 def predict_result(
@@ -77,7 +79,7 @@ def predict_result(
         of_checkpoint = _of_checkpoint(outcome) if checkpoints else 0.0
     except OSError as error:
         raise unwritable(error.filename or gettempdir(), error) from None
-    return ResultCost(times * cost.seconds, of_checkpoint, cost.memory)
+    return ResultCost(times * cost.seconds, of_checkpoint, cost.of_links)
 
 
 def _measured(
@@ -96,25 +98,22 @@ def _measured(
         with TemporaryDirectory() as folder:
             result = _make(scenario, plan, outcome, [whole] * number, write, Path(folder))
         took = time.process_time() - began
-        return took, float(sum(table.nbytes for table in result.tables.values()))
+        of_links = (table for name, table in result.tables.items() if name not in COUNTED_ELSEWHERE)
+        return took, float(sum(table.nbytes for table in of_links))
 
     # One replication has no intervals.
     few = min(2, replications)
-    forget_peak()
     seconds, tables = take(few)
-    # The outputs of the engine were one here.
-    of_raw = _bytes_of(outcome.raw)
-    memory = peak_bytes() + (few - 1) * of_raw
     if seconds < QUICK:
         # The first result imports what others use.
         seconds, _ = take(few)
-    memory += (replications - few) * (of_raw + OF_TABLES * tables / few)
+    of_links = replications * (_bytes_of(outcome.raw["links"]) + OF_TABLES * tables / few)
     if few < replications:
         more = min(few + 1, replications)
         while (of_more := take(more)[0]) < LONG and more < replications:
             more = min(2 * more, replications)
         seconds += (replications - few) / (more - few) * max(0.0, of_more - seconds)
-    return ResultCost(seconds, 0.0, memory)
+    return ResultCost(seconds, 0.0, of_links)
 
 
 def _of_checkpoint(outcome: Outcome) -> float:
@@ -144,12 +143,11 @@ def _make(
     return result
 
 
-def _bytes_of(raw: Raw) -> float:
-    """The memory that the output of the engine takes, from that of some of its links."""
-    links = raw["links"]
+def _bytes_of(links: Sequence[Raw]) -> float:
+    """The memory of what the engine has measured at links, from that of some of them."""
     some = links[:: max(1, len(links) // SAMPLED_LINKS)]
-    rest = {name: value for name, value in raw.items() if name != "links"}
-    return ALLOCATED * (_size(rest) + _size(some) * len(links) / max(1, len(some)))
+    sizes = [_size(link["windows"]) for link in some]
+    return ALLOCATED * sum(sizes) * len(links) / max(1, len(some))
 
 
 def _size(value: Any) -> int:
