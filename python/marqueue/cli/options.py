@@ -118,7 +118,7 @@ Estimate = Annotated[
     typer.Option(
         "--estimate",
         help="Do not run it: predict packets, CPU time and memory from its first part (seconds), "
-        "and write nothing.",
+        "and leave nothing behind.",
     ),
 ]
 Theory = Annotated[

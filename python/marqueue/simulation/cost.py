@@ -43,7 +43,7 @@ class Cost:
     result_seconds: float
     """CPU time from its output to the result, with checkpoints and files where they are written."""
     wall_seconds: float
-    """If nothing else runs."""
+    """From the plan to the last file, if nothing else runs."""
     jobs: int
     """Replications at a time."""
     threads: int
