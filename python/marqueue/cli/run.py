@@ -1,7 +1,6 @@
 """``marqueue run``."""
 
 import re
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -92,10 +91,10 @@ def run(
         say(f"Warning: {each}")
     write = _writer(no_report, _trace_writer(scenario, trace or ()))
     if estimate:
-        from marqueue.cli.cost import print_cost
+        from marqueue.cli.cost import Reading, print_cost
         from marqueue.simulation.cost import predict
 
-        before = time.process_time()
+        reading = Reading.so_far()
         cost = predict(
             scenario,
             replications=replications,
@@ -105,7 +104,7 @@ def run(
             limits=limits,
             write=write,
         )
-        print_cost(cost, before, json)
+        print_cost(cost, reading, json)
         return
     if threads is not None:
         _say_why_one_thread(scenario, threads, limits)

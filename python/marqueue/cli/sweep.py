@@ -1,6 +1,5 @@
 """``marqueue sweep``."""
 
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -154,13 +153,13 @@ def sweep(
 
 def _print_estimate(request: SweepRequest, jobs: int | None, limits: Limits, json: bool) -> None:
     """Predicts what the sweep will cost."""
-    from marqueue.cli.cost import print_sweep_cost
+    from marqueue.cli.cost import Reading, print_sweep_cost
     from marqueue.simulation.sweep_cost import predict_sweep
 
-    before = time.process_time()
+    reading = Reading.so_far()
     with progress_bar(request.scenario.name) as progress:
         cost = predict_sweep(request, jobs=jobs, limits=limits, progress=progress)
-    print_sweep_cost(cost, before, json)
+    print_sweep_cost(cost, reading, json)
 
 
 def _cluster(on: str | None, settings: Sequence[str], limits: Limits) -> ClusterChoice | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import marqueue._core as _core
@@ -15,7 +15,7 @@ from marqueue.scenario import Scenario, kernels_in
 from marqueue.simulation.checkpoints import KEPT_AFTER, Outcome
 from marqueue.simulation.executor import threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
-from marqueue.simulation.limits import NO_LIMITS, Limits, peak_bytes, resident_bytes
+from marqueue.simulation.limits import NO_LIMITS, Limits, resident_bytes
 from marqueue.simulation.measured_part import MeasuredPart, bytes_of_connections, groups_starting
 from marqueue.simulation.memory import Estimate, free_bytes, refuse_beyond_memory
 from marqueue.simulation.result_cost import ResultWriter, predict_result
@@ -49,7 +49,7 @@ class Cost:
     threads: int
     """Threads of each."""
     memory: float
-    """Bytes of the whole process at its largest."""
+    """Bytes of the whole process at its largest, from now on."""
     free_memory: float
     """Bytes that the machine has for new work."""
     later: tuple[str, ...]
@@ -96,10 +96,7 @@ def predict(
     ScenarioError.
     """
     experiment = Experiment.of(scenario, None, replications, until)
-    # Reading may have taken more memory than the run takes.
-    so_far = float(peak_bytes())
-    cost = predict_experiment(experiment, jobs=jobs, threads=threads, limits=limits, write=write)
-    return replace(cost, memory=max(cost.memory, so_far))
+    return predict_experiment(experiment, jobs=jobs, threads=threads, limits=limits, write=write)
 
 
 def predict_experiment(

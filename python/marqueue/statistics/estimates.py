@@ -156,7 +156,7 @@ class Estimate:
         if self.half_width is None:
             return plain(self.mean)
         if self.half_width <= 10.0**-DIGITS * abs(self.mean):
-            return f"{plain(round(self.mean, DIGITS))} ± 0"
+            return f"{plain(float(f'{self.mean:.{DIGITS}g}'))} ± 0"
         power = math.floor(math.log10(max(abs(self.mean), self.half_width)))
         if power < SMALL:
             inner = self.scaled(10.0**-power)
@@ -166,14 +166,15 @@ class Estimate:
             decimals += 1
         if decimals <= 0:
             return f"{round(self.mean, decimals):.0f} ± {round(self.half_width, decimals):.0f}"
-        decimals = min(decimals, DIGITS)
+        decimals = min(decimals, DIGITS - power)
         return f"{self.mean:.{decimals}f} ± {self.half_width:.{decimals}f}"
 
 
 #: Numbers below this power of ten are written with an exponent.
 SMALL = -3
-#: Decimal digits shown at most; a double carries few more.
-DIGITS = 12
+#: Significant digits after the first that are shown at most: a simulated second has so many
+#: nanoseconds. A narrower interval is shown as 0.
+DIGITS = 9
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
