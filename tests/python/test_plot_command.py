@@ -13,7 +13,7 @@ import pytest
 
 from marqueue.cli.plot import plot
 from marqueue.errors import MarqueueError
-from marqueue.reports.for_print import STYLES, draw, figure_bytes, thinned, values
+from marqueue.reports.for_print import STYLES, draw, file_of, thinned, values
 from marqueue.reports.print_choice import chosen_charts, chosen_curves
 from marqueue.reports.run_charts import run_charts
 from marqueue.scenario import load
@@ -52,7 +52,7 @@ def test_every_figure_comes_with_the_values_that_are_drawn(
     out = tmp_path / "figure.svg"
     plot(saved, out, figure=figure)
     told = rows(out)
-    charts = thinned(chosen_curves(chosen_charts(run_charts(sample_run()), figure, "")))
+    charts = thinned(chosen_curves(chosen_charts(run_charts(sample_run()), figure, ""), {}))
     drawn = [
         (x, y)
         for axes in draw(charts, STYLES["ieee"], "column").axes
@@ -207,16 +207,19 @@ def test_a_figure_is_as_wide_as_the_column_or_the_page(
 
 def test_long_series_are_thinned_and_keep_their_peaks() -> None:
     result = sample_run(sample="1 ms")
-    [(_, [(_, curve)])] = thinned(chosen_curves(chosen_charts(run_charts(result), "queue", "")))
+    [(_, [(_, curve)])] = thinned(chosen_curves(chosen_charts(run_charts(result), "queue", ""), {}))
     _, queue = result.link().series("queue")
     assert len(curve.y) < len(queue[0])
     assert (curve.y.min(), curve.y.max()) == (queue[0].min(), queue[0].max())
 
 
 def test_the_same_result_gives_the_same_bytes() -> None:
-    drawn = thinned(chosen_curves(chosen_charts(run_charts(sample_run()), "cwnd", "")))
+    drawn = thinned(chosen_curves(chosen_charts(run_charts(sample_run()), "cwnd", ""), {}))
     for file_format in ("pdf", "svg", "png"):
-        once, again = (figure_bytes(drawn, STYLES["acm"], "column", file_format) for _ in range(2))
+        once, again = (
+            file_of(draw(drawn, STYLES["acm"], "column"), STYLES["acm"], file_format)
+            for _ in range(2)
+        )
         assert once == again
     assert values(drawn) == values(drawn)
 

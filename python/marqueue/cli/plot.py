@@ -17,7 +17,10 @@ from marqueue.results.quantities import axis_label, series_label, shown_unit
 from marqueue.statistics.estimates import Floats
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from marqueue.reports.chart import Chart
+    from marqueue.reports.for_print import PrintStyle
 
 
 def plot(
@@ -46,7 +49,8 @@ def plot(
             metavar="NAME",
             help="overview (rate or utilization, queue, delay, drops and marks), one of these "
             "(queue, delay_p99, ...), a variable of the AQM, cdf (of the queueing delay), "
-            "queue-histogram, goodput-cdf, fct-cdf; cwnd, rtt, flow-rate, rto of traced flows. "
+            "queue-histogram, goodput-cdf, fct-cdf; cwnd, rtt, flow-rate, rto of traced flows; "
+            "map-utilization, map-signals, map-delay of a network. "
             "A wrong name lists those of the result.",
         ),
     ] = "overview",
@@ -93,14 +97,15 @@ def plot(
 
     marqueue plot results/dumbbell --figure cwnd --flow 0 --flow 1 --style talk --out cwnd.png
 
+    marqueue plot results/backbone --figure map-utilization --out map.pdf
+
     marqueue link --rate 10Mbit/s --json link.json -- iperf3 -c HOST
 
     marqueue plot link.json --out link.svg
     """
     require("plots", "The command plot")
     # Loading fonts and matplotlib takes longer than reading the data.
-    from marqueue.reports.for_print import FORMATS, STYLES, WIDTHS, figure_bytes, thinned, values
-    from marqueue.reports.print_choice import chosen_charts, chosen_curves
+    from marqueue.reports.for_print import FORMATS, STYLES, WIDTHS, file_of
 
     file_format = out.suffix.removeprefix(".")
     if file_format not in FORMATS:
@@ -111,22 +116,40 @@ def plot(
     data = out.with_suffix(".csv")
     for each in (out, data):
         check_output_file(each, replace=force)
-    read = _of_result if source.is_dir() else _of_link
-    charts = chosen_charts(read(source), figure, source)
-    of_replication = [replication] if replication else ()
-    drawn = thinned(chosen_curves(charts, link or (), flow or (), of_replication))
+    choices = {
+        "link": link or (),
+        "flow": flow or (),
+        "replication": [replication] if replication else (),
+    }
+    look = STYLES[style]
+    drawn, values = _drawn(source, figure, choices, look, width)
     # The figure comes last: where it is, its data are.
-    image = figure_bytes(drawn, STYLES[style], width, file_format)
-    write_output_file(data, values(drawn))
+    image = file_of(drawn, look, file_format)
+    write_output_file(data, values)
     write_output_file(out, image)
     output.print(f"{out}, {data}", highlight=False, soft_wrap=True)
 
 
-def _of_result(directory: Path) -> "Sequence[Chart]":
+def _drawn(
+    source: Path, name: str, choices: Mapping[str, Sequence[str]], look: "PrintStyle", width: str
+) -> "tuple[Figure, str]":
+    """A figure by its name, and its values as CSV."""
+    from marqueue.reports.for_print import draw, thinned, values
+    from marqueue.reports.network_print import MAPS, draw_network, network_values
+    from marqueue.reports.print_choice import chosen_charts, chosen_curves, refuse_choices
     from marqueue.reports.run_charts import run_charts
     from marqueue.results import Result
+    from marqueue.results.network_map import network_map
 
-    return run_charts(Result.load(directory))
+    result = Result.load(source) if source.is_dir() else None
+    network = None if result is None else network_map(result)
+    if network is not None and name in MAPS:
+        refuse_choices(choices)
+        return draw_network(network, MAPS[name], look, width), network_values(network)
+    charts = _of_link(source) if result is None else run_charts(result)
+    chosen = chosen_charts(charts, name, source, () if network is None else MAPS)
+    curves = thinned(chosen_curves(chosen, choices))
+    return draw(curves, look, width), values(curves)
 
 
 def _of_link(path: Path) -> "Sequence[Chart]":

@@ -21,7 +21,9 @@ from marqueue.reports.built import built
 from marqueue.reports.chart import Chart, Choice
 from marqueue.reports.curves import named, visible
 from marqueue.reports.embedding import as_json, charts_data, columns_for
+from marqueue.reports.network_picture import QUANTITIES, network_picture
 from marqueue.reports.picture import picture
+from marqueue.results.network_map import NetworkMap
 from marqueue.results.output_file import write_output_file
 from marqueue.statistics.estimates import Estimate
 
@@ -198,6 +200,12 @@ class Report:
         image = Markup(as_element(svg, caption))
         rows = _verdict_rows(about)
         return self._add("figure", name=name, svg=image, caption=caption, about=rows)
+
+    def network(self, network: NetworkMap, caption: str) -> Report:
+        """Adds the map of a network, of whose quantities the reader chooses one. At most one for a
+        page."""
+        svg = Markup(network_picture(network))
+        return self._add("network", svg=svg, quantities=QUANTITIES, caption=caption)
 
     def verdicts(self, verdicts: Iterable[Verdict], caption: str = "") -> Report:
         """Adds a table of claims with measured values and outcomes."""

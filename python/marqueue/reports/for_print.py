@@ -70,12 +70,11 @@ def _thin(curve: ChartCurve) -> ChartCurve:
     return ChartCurve(curve.x[at], curve.y[at], curve.name, curve.tags, band, curve.ghost)
 
 
-def figure_bytes(charts: Drawn, look: PrintStyle, width: str, file_format: str) -> bytes:
-    """The charts below each other as a file of one of :data:`FORMATS`; the same charts give the
-    same bytes. ``width`` is one of :data:`WIDTHS`."""
+def file_of(figure: Figure, look: PrintStyle, file_format: str) -> bytes:
+    """A figure in this style as a file of one of :data:`FORMATS`; the same figure gives the same
+    bytes."""
     out = io.BytesIO()
-    with _settings(look):
-        figure = draw(charts, look, width)
+    with settings(look):
         figure.savefig(
             out,
             format=file_format,
@@ -91,12 +90,13 @@ def figure_bytes(charts: Drawn, look: PrintStyle, width: str, file_format: str) 
 
 
 def draw(charts: Drawn, look: PrintStyle, width: str) -> Figure:
-    """The charts below each other, one panel each; those over time share their axis."""
+    """The charts below each other, one panel each; those over time share their axis. ``width`` is
+    one of :data:`WIDTHS`."""
     one, each = look.heights
     rows, inches = len(charts), look.widths[width]
     height = one if rows == 1 else max(one, each * rows + 4 * look.size / 72)
     shared = rows > 1 and all(chart.over_time for chart, _ in charts)
-    with _settings(look):
+    with settings(look):
         figure = Figure(figsize=(inches, height), layout="constrained")
         panels = figure.subplots(rows, 1, sharex=shared, squeeze=False)[:, 0]
         for panel, (chart, curves) in zip(panels, charts, strict=True):
@@ -106,7 +106,7 @@ def draw(charts: Drawn, look: PrintStyle, width: str) -> Figure:
             if len(chart.y_label) * CHARACTER * look.size / 72 > height / rows:
                 panel.set_ylabel(chart.y_label.replace(" [", "\n["))
         figure.align_ylabels(list(panels))
-        _legend(panels[0], inches * 72 / look.size / CHARACTER)
+        legend(panels[0], inches * 72 / look.size / CHARACTER)
     return figure
 
 
@@ -143,9 +143,9 @@ def _ends(curve: ChartCurve, banded: bool) -> Sequence[Any]:
     return curve.band or (np.full(len(curve.y), np.nan),) * 2
 
 
-def _settings(look: PrintStyle) -> AbstractContextManager[None]:
+def settings(look: PrintStyle) -> AbstractContextManager[None]:
     """A context in which figures are made and drawn in this style."""
-    settings: Any = style.RC | {
+    these: Any = style.RC | {
         "axes.linewidth": look.line * 0.7,
         "axes.edgecolor": "black",
         "axes.labelcolor": "black",
@@ -167,7 +167,7 @@ def _settings(look: PrintStyle) -> AbstractContextManager[None]:
         "ps.fonttype": 42,
         "svg.fonttype": "path",
     }
-    return matplotlib.rc_context(settings)
+    return matplotlib.rc_context(these)
 
 
 def _panel(axes: Axes, chart: Chart, curves: Sequence[tuple[str, ChartCurve]]) -> None:
@@ -212,13 +212,15 @@ def _curve(axes: Axes, chart: Chart, name: str, curve: ChartCurve, look: Mapping
     axes.plot(curve.x, curve.y, label=name, drawstyle=drawstyle, **line)
 
 
-def _legend(axes: Axes, characters: float) -> None:
-    """A legend above the panel, in as many columns as fit; none for a single curve."""
+def legend(axes: Axes, characters: float, title: str = "") -> None:
+    """A legend above the panel, in as many columns as fit in a width of so many characters; none
+    for a single curve without a title."""
     handles, names = axes.get_legend_handles_labels()
-    if len(names) < 2:
+    if len(names) < 2 and not title:
         return
     columns = int(characters // (max(map(len, names)) + MARK)) or 1
     axes.legend(
         handles, names, loc="lower left", bbox_to_anchor=(0, 1), ncols=min(columns, len(names)),
         borderpad=0.2, borderaxespad=0.1, columnspacing=1.0, handlelength=1.8,
+        title=title, title_fontsize=matplotlib.rcParams["legend.fontsize"], alignment="left",
     )  # fmt: skip

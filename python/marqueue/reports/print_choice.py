@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from marqueue.errors import MarqueueError, show, unknown
 from marqueue.reports.chart import Chart, ChartCurve
@@ -15,9 +15,11 @@ PANELS = ("rate", "utilization", "queue", "delay_p50", "delay_p99", "drops", "ma
 utilization."""
 
 
-def chosen_charts(charts: Iterable[Chart], figure: str, source: object) -> list[Chart]:
-    """The charts of a figure by its name. Raises MarqueueError with the names that ``source``
-    has."""
+def chosen_charts(
+    charts: Iterable[Chart], figure: str, source: object, maps: Iterable[str] = ()
+) -> list[Chart]:
+    """The charts of a figure by its name. Raises MarqueueError with the names that ``source`` has,
+    and ``maps``, those of its figures that are no charts."""
     found = {chart.name: chart for chart in charts if chart.name}
     panels = [name for name in PANELS if name in found]
     if "rate" in panels and "utilization" in panels:
@@ -26,31 +28,38 @@ def chosen_charts(charts: Iterable[Chart], figure: str, source: object) -> list[
         return [found[name] for name in panels]
     if figure in found:
         return [found[figure]]
-    names = [*([OVERVIEW] if panels else []), *found]
+    names = [*([OVERVIEW] if panels else []), *found, *maps]
     if not names:
         raise MarqueueError(f"{source}: has nothing to draw")
     raise MarqueueError(f"--figure of {source}: {unknown(figure, names)}")
 
 
 def chosen_curves(
-    charts: Sequence[Chart],
-    link: Sequence[str] = (),
-    flow: Sequence[str] = (),
-    replication: Sequence[str] = (),
+    charts: Sequence[Chart], choices: Mapping[str, Sequence[str]]
 ) -> list[tuple[Chart, list[tuple[str, ChartCurve]]]]:
     """The charts with those curves whose tags are among the wanted ones, with names that tell them
     apart.
 
-    By default all links, the first flow and the first replication. A flow may be given by its
-    number. Raises MarqueueError with the values that the charts have.
+    ``choices`` are links, flows and replications by the name of their tag: by default all links,
+    the first flow and the first replication. A flow may be given by its number. Raises
+    MarqueueError with the values that the charts have.
     """
     drawn = []
     for chart in charts:
         left = list(chart.curves)
-        for tag, given in (("link", link), ("flow", flow), ("replication", replication)):
-            left = _with_tag(left, tag, given)
+        for tag in ("link", "flow", "replication"):
+            left = _with_tag(left, tag, choices.get(tag, ()))
         drawn.append((chart, named(left)))
     return drawn
+
+
+def refuse_choices(choices: Mapping[str, Sequence[str]]) -> None:
+    """Raises MarqueueError if something is chosen of a figure that has nothing to choose."""
+    for tag, given in choices.items():
+        if given:
+            raise MarqueueError(
+                f"--{tag}: nothing in the figure is of a {tag}, expected no --{tag}"
+            )
 
 
 def _with_tag(curves: Sequence[ChartCurve], tag: str, given: Sequence[str]) -> list[ChartCurve]:
@@ -58,10 +67,7 @@ def _with_tag(curves: Sequence[ChartCurve], tag: str, given: Sequence[str]) -> l
     without the tag."""
     there = list(dict.fromkeys(curve.tags[tag] for curve in curves if tag in curve.tags))
     if not there:
-        if given:
-            raise MarqueueError(
-                f"--{tag}: nothing in the figure is of a {tag}, expected no --{tag}"
-            )
+        refuse_choices({tag: given})
         return list(curves)
     if given:
         values = [_value(tag, each, there) for each in given]

@@ -10,6 +10,7 @@ import numpy as np
 
 from marqueue.reports.chart import Chart, ChartCurve, Choice
 from marqueue.reports.curves import over_replications, replication_choice
+from marqueue.reports.network_charts import network_charts
 from marqueue.results.congested_links import busiest_link, congested_links
 from marqueue.results.distributions import delay_distribution, queue_distribution
 from marqueue.results.quantities import SERIES_LABELS, axis_label, series_label, shown_unit
@@ -52,6 +53,7 @@ def run_charts(result: Result) -> list[Chart]:
         *_media(result),
         *_windows(result),
         *_distributions(result),
+        *_of_network(result),
         *_of_flows(result),
         *_shares(result),
     ]
@@ -297,6 +299,12 @@ def _distributions(result: Result) -> Iterator[Chart]:
             floor=0.0,
             name="cdf",
         )
+
+
+def _of_network(result: Result) -> Iterator[Chart]:
+    """All links together, where they are too many for charts of their own."""
+    if len(result.links) > MOST_LINKS_DRAWN and result.measured:
+        yield from network_charts(result)
 
 
 def distribution(upper: Floats, share: Floats, tags: dict[str, str], name: str = "") -> ChartCurve:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from marqueue.reports.builder import Cell, Report
+from marqueue.reports.network_picture import is_crowded
 from marqueue.reports.run_answer import answer, highlights
 from marqueue.reports.run_charts import MOST_LINKS_DRAWN, run_charts, run_choices, time_marks
 from marqueue.reports.run_settings import asked, reproduce, rest, settings, time
@@ -22,6 +23,7 @@ from marqueue.results import (
 from marqueue.results.congested_links import CONGESTION, congested_links
 from marqueue.results.media import MEDIA_FIGURES
 from marqueue.results.modelled import modelled_links, simulated_and_modelled
+from marqueue.results.network_map import network_map
 from marqueue.results.output_directory import claim
 from marqueue.results.pipe import PIPE_FIGURES
 from marqueue.results.result_warnings import MOST_LISTED, listed
@@ -60,6 +62,7 @@ def report(result: Result) -> Report:
     page.answer(answer(result))
     page.highlights(highlights(result))
     page.notes(result.warnings)
+    _network(page, result)
     charts = run_charts(result)
     if charts:
         page.section("Pictures").charts(charts, run_choices(result), _caption(result))
@@ -79,6 +82,35 @@ def report(result: Result) -> Report:
     settings(page, result)
     reproduce(page, result)
     return page
+
+
+def _network(page: Report, result: Result) -> None:
+    """Adds the map of the network, if it has one."""
+    found = network_map(result)
+    if found is None:
+        return
+    where = (
+        "Nodes are at their coordinates."
+        if found.geographic
+        else "Nodes are placed by the number of hops between them."
+    )
+    lines = (
+        "Grey: in the lowest range, or nothing was measured. Of both directions of a connection, "
+        "the one in the higher range is on top."
+        if is_crowded(found)
+        else "Grey: nothing was measured. A connection has a line for each direction, on the right "
+        "as seen in that direction."
+    )
+    modelled = (
+        " Where a queue was a model, the load takes the place of utilization."
+        if modelled_links(result)
+        else ""
+    )
+    page.section("Network").network(
+        found,
+        f"Over the measured time and all replications. {lines} {where}{modelled} Point at a line "
+        "for its figures.",
+    )
 
 
 def _caption(result: Result) -> str:

@@ -1,12 +1,13 @@
 """From a graph to links and classes of flows, which take the routes of least propagation delay."""
 
+from collections import Counter
 from collections.abc import Sequence
 from itertools import chain, islice, pairwise
 
 from marqueue.errors import show, unknown
 from marqueue.scenario.network import Network, OneWay, PerFlow
 from marqueue.scenario.routing import Routing
-from marqueue.scenario.topology import Graph, GraphClass, GraphLink
+from marqueue.scenario.topology import Graph, GraphClass, GraphLink, GraphNode
 from marqueue.units import Duration, Packets, Rate, Size
 
 NONE = Duration(0)
@@ -24,6 +25,7 @@ def expand_graph(net: Network, topology: Graph) -> None:
     routing = Routing()
     for i, table in enumerate(topology.links):
         _add_link(net, routing, topology, table, f"topology.links.{i}")
+    _refuse_nodes(net, routing, topology.nodes)
     if not net.problems:
         _add_classes(net, routing, topology.classes)
 
@@ -69,6 +71,17 @@ def _add_link(net: Network, routing: Routing, topology: Graph, given: GraphLink,
             OneWay(name, rate, delay, path, trace=table.trace, back_of=table.name, per_flow=own)
         )
         routing.add(table.to, table.from_, back, delay.base, name)
+
+
+def _refuse_nodes(net: Network, routing: Routing, nodes: Sequence[GraphNode]) -> None:
+    """Records a problem for each place of a node that no link has, or that has another place."""
+    places = Counter(each.name for each in nodes)
+    for i, each in enumerate(nodes):
+        if each.name not in routing:
+            net.refuse(f"topology.nodes.{i}.name", unknown(each.name, sorted(routing.nodes)))
+        elif places[each.name] > 1:
+            message = f"got {show(each.name)} {places[each.name]} times, expected one place"
+            net.refuse(f"topology.nodes.{i}.name", message)
 
 
 def _in_bytes(buffer: Packets | Size | Duration, rate: Rate) -> Packets | Size:

@@ -202,6 +202,17 @@ class GraphClass(Table):
     classes of the group."""
 
 
+class GraphNode(Table):
+    """Where a node is. Links alone say which nodes there are; this is for pictures."""
+
+    name: Annotated[str, Field(min_length=1)]
+    """Its name, as links have it."""
+    latitude: Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False, examples=[59.91])]
+    """Degrees; the south is negative."""
+    longitude: Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False, examples=[10.75])]
+    """Degrees; the west is negative."""
+
+
 class Gravity(Table):
     """A traffic matrix by the gravity model: the demand from one node to another is in proportion
     to the product of their masses."""
@@ -227,6 +238,9 @@ class Graph(Table):
     """The links. One that has the name of a link of the file changes that link."""
     classes: Accepts[list[GraphClass], list[GraphClass] | list[dict[str, Any]]] = by_default([])
     """The classes of flows."""
+    nodes: Accepts[list[GraphNode], list[GraphNode] | list[dict[str, Any]]] = by_default([])
+    """Where nodes are on the map of the network. Where a scenario is read from a file, those that
+    have coordinates in it are added."""
     rate: Accepts[PositiveRate | None, Rate | str | None] = by_default(None)
     """Capacity of the links that have no rate of their own."""
     delay: Accepts[Duration | None, Duration | str | None] = by_default(None)

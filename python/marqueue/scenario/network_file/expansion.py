@@ -41,6 +41,7 @@ def with_network_file(data: dict[str, Any], folder: Path, origin: str) -> dict[s
         mistakes = Mistakes(FILE, str(file), origin)
         network = _network(file, folder, mistakes)
         topology["links"] = _links(network, topology, mistakes)
+        topology["nodes"] = _nodes(network, topology)
     if matrix is None:
         return {**data, "topology": topology}
     if file is None:
@@ -113,6 +114,22 @@ def _links(network: FileNetwork, topology: Mapping[str, Any], mistakes: Mistakes
         links.append(table)
     mistakes.check()
     return links + [each for each in tables if not _has_name(each) or each["name"] in given]
+
+
+def _nodes(network: FileNetwork, topology: Mapping[str, Any]) -> object:
+    """The places of the nodes of a file that have links, but for those of nodes that are given, and
+    the given ones."""
+    given = topology.get("nodes", [])
+    if not isinstance(given, list):
+        return given
+    named = {each["name"] for each in given if _has_name(each)}
+    linked = {end for edge in network.edges for end in (edge.start, edge.end)} - named
+    places = [
+        {"name": node.name, "latitude": node.place[0], "longitude": node.place[1]}
+        for node in network.nodes.values()
+        if node.place is not None and node.name in linked
+    ]
+    return [*places, *given]
 
 
 def _has_name(table: object) -> bool:
