@@ -30,6 +30,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 
 from benches import here
+from benches.hybrid import thousand_links
 from benches.peers import SPEED
 from benches.record import record, table
 from benches.scale import case
@@ -376,6 +377,7 @@ def main() -> None:
     plans["50,000 flows of 30 packets"] = compile(from_toml(SHORT_FLOWS))
     plans["500,000 flows of 30 packets"] = compile(from_toml(SHORT_FLOWS, MORE_FLOWS))
     plans["parking lot, 3 bottlenecks"] = compile(from_toml(PARKING_LOT))
+    plans["1000 links, 3000 flows"] = compile(thousand_links(ecn=False))
     rows, forecasts = [], []
     needed = meeting(arguments.rounds)
     print(f"two threads meet in {needed:.0f} ns", flush=True)

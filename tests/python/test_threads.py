@@ -13,9 +13,9 @@ from marqueue import _core
 from marqueue.cli import app
 from marqueue.papers import PAPERS
 from marqueue.papers.paper import theory_alone
-from marqueue.scenario import Scenario, compile, load
-from marqueue.simulation import executor
-from marqueue.simulation.executor import threads_of
+from marqueue.scenario import Scenario, compile, from_dict, load
+from marqueue.simulation import replication_threads
+from marqueue.simulation.replication_threads import threads_of
 
 PATHS = {path.stem: path for path in EXAMPLES if not path.stem.startswith("linux-")}
 """Example scenarios without kernels."""
@@ -87,6 +87,38 @@ def test_few_packets_between_two_meetings_do_not_pay() -> None:
     assert _core.threads_that_pay(shortened(load(PATHS["parking-lot"])), 2) == 1
 
 
+def ring(nodes: int, delay: str) -> str:
+    """The plan of a ring of slow links with flows over five of them."""
+    topology = {
+        "kind": "graph",
+        "links": [
+            {"name": f"{i}", "from": f"n{i}", "to": f"n{(i + 1) % nodes}", "rate": "10 Mbit/s"}
+            for i in range(nodes)
+        ],
+        "classes": [
+            {"name": f"c{i}", "from": f"n{i}", "to": f"n{(i + 5) % nodes}"} for i in range(nodes)
+        ],
+        "delay": delay,
+        "buffer": "50 ms",
+    }
+    traffic = [{"kind": "tcp", "count": 4 * nodes}]
+    scenario = {"name": "ring", "duration": "1 s", "topology": topology, "traffic": traffic}
+    return shortened(from_dict(scenario))
+
+
+def test_all_queues_of_a_network_count() -> None:
+    """A queue lets 8 packets through in 10 ms, and 100 queues 800."""
+    assert _core.threads_that_pay(ring(100, "10 ms"), 2) == 2
+    assert _core.threads_that_pay(ring(100, "1 ms"), 2) == 1
+    assert _core.threads_that_pay(ring(8, "10 ms"), 2) == 1
+
+
+def test_fewer_threads_pay_where_many_do_not() -> None:
+    plan = ring(100, "6 ms")
+    assert _core.threads_for(plan, 16)[0] == 16
+    assert 1 < _core.threads_that_pay(plan, 16) < 16
+
+
 @pytest.fixture
 def pays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A plan that is faster on two threads, where there are two processors with nothing to do."""
@@ -101,7 +133,7 @@ def pays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def says_running(threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The system says that so many threads run, and that more did before."""
     (path := tmp_path / "loadavg").write_text(f"7.00 7.00 7.00 {threads}/99 1\n")
-    monkeypatch.setattr(executor, "LOAD", path)
+    monkeypatch.setattr(replication_threads, "LOAD", path)
 
 
 def test_what_ran_before_leaves_a_replication_two_threads(pays: str) -> None:
@@ -119,7 +151,7 @@ def test_what_runs_beside_leaves_it_one(
 def test_it_has_one_where_there_is_no_memory_for_two(
     pays: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "free_bytes", lambda: 1e6)
+    monkeypatch.setattr(replication_threads, "free_bytes", lambda: 1e6)
     assert threads_of(pays, 1, None, None) == 1
 
 

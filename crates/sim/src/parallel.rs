@@ -33,12 +33,19 @@ pub fn threads_for(plan: &Plan, most: usize) -> Result<(usize, Option<OneThread>
     })
 }
 
-/// On how many threads, at most `most`, this plan runs faster than on one.
+/// On how many threads, at most `most`, this plan runs faster than on one: on all of them, or half as many, and so on.
 ///
 /// # Errors
 /// Names the first invalid value.
 pub fn threads_that_pay(plan: &Plan, most: usize) -> Result<usize, RunError> {
-    Ok(partition_of(plan, most)?.map_or(1, |partition| if partition.pays(plan) { partition.parts } else { 1 }))
+    let mut most = most;
+    while let Ok(partition) = partition_of(plan, most)? {
+        if partition.pays(plan) {
+            return Ok(partition.parts);
+        }
+        most = partition.parts.div_ceil(2);
+    }
+    Ok(1)
 }
 
 /// Runs `plan` with `seed` to its end, on at most this many threads. The result does not depend on their number, but

@@ -25,13 +25,15 @@ pub use one_thread::{obstacle, OneThread};
 
 /// A partition is as good as another if its thread with the most work has at most this times as much as that one's.
 const AS_GOOD: f64 = 1.05;
-/// Packets through the fastest queue in the shortest lookahead with which two threads are faster than one: below it they
+/// Packets, each through one queue, in the shortest lookahead with which two threads are faster than one: below it they
 /// wait for each other more than they work. Measured (docs/performance/threads.md).
 const PAYS_FROM: f64 = 100.0;
 /// The lookahead between parts that nothing connects.
 const FOREVER: Dur = Dur(u64::MAX);
 /// Number of lookaheads that are tried as the shortest one.
 const MOST_TRIED: usize = 16;
+/// Among so many of the last ways of a link an equal one is looked for at once, among all others in the end.
+const LOOKED_BACK: usize = 16;
 
 /// Work for a packet at a sender, ns: as data and as acknowledgement, with timers. This and the following were measured
 /// with parts that take turns (docs/performance/threads.md); what counts is how they compare.
@@ -97,19 +99,23 @@ impl Partition {
         let mut lookaheads: Vec<Dur> = map.ways.iter().map(|way| way.lookahead).collect();
         lookaheads.sort_unstable();
         lookaheads.dedup();
-        let tried = lookaheads.iter().step_by(lookaheads.len().div_ceil(MOST_TRIED).max(1));
-        // The longer the lookahead, the more rarely threads wait for each other: the longest first.
-        let (mut spreads, mut reason) = (Vec::new(), OneThread::NoDelay);
-        for &least in tried.rev() {
-            match map.spread(least, most) {
-                Ok(spread) => spreads.push(spread),
-                Err(one_thread) => reason = one_thread,
+        let mut tried = lookaheads.iter().step_by(lookaheads.len().div_ceil(MOST_TRIED).max(1));
+        // The shorter the lookahead, the finer the work can be spread; the longer, the more rarely threads wait for each
+        // other. So the longest with which it is spread about as well as with the shortest is looked for by halving.
+        let (finest, mut found) = map.spread(*tried.next().ok_or(OneThread::NoDelay)?, most)?;
+        let mut longer: Vec<Dur> = tried.copied().collect();
+        while !longer.is_empty() {
+            let rest = longer.split_off(longer.len() / 2);
+            match map.spread(rest[0], most) {
+                Ok((work, spread)) if work <= finest * AS_GOOD => {
+                    found = spread;
+                    longer = rest[1..].to_vec();
+                }
+                _ => {}
             }
         }
-        let least_work = spreads.iter().map(|(work, _)| *work).fold(f64::MAX, f64::min);
-        let found = spreads.iter().find(|(work, _)| *work <= least_work * AS_GOOD);
         let most = if reuses_slots(plan) { PERIOD } else { FOREVER };
-        found.map(|(_, part_of)| map.partition(part_of, most)).ok_or(reason)
+        Ok(map.partition(&found, most))
     }
 
     /// When the parts meet after `clock`: they cannot know of each other's events more than the shortest lookahead ahead.
@@ -124,12 +130,10 @@ impl Partition {
 
     /// Is there so much to do between two meetings of the threads that several are faster than one?
     pub fn pays(&self, plan: &Plan) -> bool {
-        let packets_per_sec = |link: &LinkPlan| {
-            let size = link.queue.as_ref().map_or(0.0, |queue| 8.0 * queue.mean_packet.0 as f64);
-            link.rate.0 as f64 / size
-        };
-        let queues = plan.links.iter().filter(|link| link.queue.is_some());
-        queues.map(packets_per_sec).fold(0.0, f64::max) * self.shortest.secs() >= PAYS_FROM
+        let fastest = plan.links.iter().map(packets_a_second).fold(0.0, f64::max);
+        // What a network has to do is shared by all threads, what one queue has to do is not.
+        let of_two = packets_of_all(plan) * 2.0 / self.parts as f64;
+        fastest.max(of_two) * self.shortest.secs() >= PAYS_FROM
     }
 }
 
@@ -158,9 +162,11 @@ impl Map {
             ways: Vec::new(),
             work: vec![0.0; links + 2 * count],
         };
+        let mut ways_of_link = vec![Vec::new(); links];
         for (route, load) in loads(plan).into_iter().enumerate() {
-            map.walk(plan, routes, route, load);
+            map.walk(plan, routes, route, load, &mut ways_of_link);
         }
+        map.ways = ways_of_link.concat();
         map.ways.sort_by_key(Way::ends);
         map.ways.dedup_by(|way, kept| {
             let is_same = way.ends() == kept.ends();
@@ -178,8 +184,8 @@ impl Map {
         self.links + self.routes + route
     }
 
-    /// Follows the packets of a route.
-    fn walk(&mut self, plan: &Plan, routes: &Routes, route: usize, load: f64) {
+    /// Follows the packets of a route, and adds its ways to those of their links.
+    fn walk(&mut self, plan: &Plan, routes: &Routes, route: usize, load: f64, ways_of_link: &mut [Vec<Way>]) {
         let (senders, receivers) = (self.senders(route), self.receivers(route));
         self.work[senders] += SENDER_WORK * load;
         self.work[receivers] += RECEIVER_WORK * load;
@@ -207,7 +213,7 @@ impl Map {
             };
             match link {
                 Some(link) if (by_event || behind_root) && !reorders && lookahead > Dur::ZERO => {
-                    self.ways.push(Way { link, to: next, lookahead, load });
+                    add(&mut ways_of_link[link as usize], Way { link, to: next, lookahead, load });
                 }
                 // A host sends into its first link at once.
                 _ => self.joined.push((at, next)),
@@ -290,7 +296,8 @@ impl Map {
             }
             let shortest: &mut Option<Dur> = &mut lookahead[from * parts + to];
             *shortest = Some(way.lookahead.min(shortest.unwrap_or(most)));
-            if !borders[from].contains(&way.link) {
+            // Ways are in the order of their links.
+            if borders[from].last() != Some(&way.link) {
                 borders[from].push(way.link);
             }
         }
@@ -305,6 +312,16 @@ impl Map {
             lookahead,
             borders,
         }
+    }
+}
+
+/// Adds a way to those of its link. Most routes over a link have few ways in common, but in a large network there are a hundred
+/// times as many routes with their ways as there are ways.
+fn add(ways: &mut Vec<Way>, way: Way) {
+    let same = ways.iter_mut().rev().take(LOOKED_BACK).find(|kept| kept.ends() == way.ends());
+    match same {
+        Some(kept) => kept.load += way.load,
+        None => ways.push(way),
     }
 }
 
@@ -342,6 +359,28 @@ impl Sets {
         let (a, b) = (self.root(a), self.root(b));
         self.0[b] = a;
     }
+}
+
+/// What the queue of a link lets through, packets a second; nothing without one.
+fn packets_a_second(link: &LinkPlan) -> f64 {
+    link.queue.as_ref().map_or(0.0, |queue| link.rate.0 as f64 / (8.0 * queue.mean_packet.0 as f64))
+}
+
+/// Packets a second through the queues of a network that are as much work as all of its packets, each of which passes
+/// several of them.
+fn packets_of_all(plan: &Plan) -> f64 {
+    let (mut offered, mut sent) = (vec![0.0; plan.links.len()], 0.0);
+    for (route, load) in plan.routes.iter().zip(loads(plan)) {
+        sent += load;
+        for &link in route.forward.iter().chain(&route.reverse) {
+            offered[link] += load;
+        }
+    }
+    let queues = || plan.links.iter().zip(&offered).filter(|(link, _)| link.has_queue());
+    let through: f64 = queues().map(|(link, offered)| offered.min(packets_a_second(link))).sum();
+    let passed = queues().map(|(_, offered)| offered).sum::<f64>() / sent.max(f64::MIN_POSITIVE);
+    let at_ends = (SENDER_WORK + RECEIVER_WORK) / passed.max(1.0);
+    through * (QUEUE_WORK + at_ends) / (QUEUE_WORK + SENDER_WORK + RECEIVER_WORK)
 }
 
 /// Work for a packet at a link.

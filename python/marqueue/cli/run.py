@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-import marqueue._core as core
 from marqueue.cli import options
 from marqueue.cli.console import print_json, progress_bar, resumable, say, show, table
 from marqueue.extras import require
@@ -16,6 +15,7 @@ from marqueue.results.output_directory import LATEST, OutputDirectory
 from marqueue.scenario import Scenario, on_kernel, plan_text, scenario_warnings
 from marqueue.simulation.checkpoints import Checkpoints
 from marqueue.simulation.limits import NO_LIMITS, Limits
+from marqueue.simulation.replication_threads import why_one_thread
 from marqueue.simulation.run import run as run_scenario
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def run(
 
 def _say_why_one_thread(scenario: Scenario, threads: int, limits: Limits) -> None:
     """Says why a replication has one thread where more were asked for."""
-    _, reason = core.threads_for(plan_text(scenario), threads)
+    reason = why_one_thread(plan_text(scenario), threads)
     if threads > 1 and limits != NO_LIMITS:
         reason = "a limit is set"
     if reason:

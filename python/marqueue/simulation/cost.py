@@ -13,11 +13,11 @@ from marqueue.errors import RunError
 from marqueue.garbage_collector import paused_collector
 from marqueue.scenario import Scenario, kernels_in
 from marqueue.simulation.checkpoints import KEPT_AFTER, Outcome
-from marqueue.simulation.executor import threads_of
 from marqueue.simulation.experiment import Experiment, replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits, resident_bytes
 from marqueue.simulation.measured_part import MeasuredPart, bytes_of_connections, groups_starting
 from marqueue.simulation.memory import Estimate, free_bytes, refuse_beyond_memory
+from marqueue.simulation.replication_threads import threads_of
 from marqueue.simulation.result_cost import ResultWriter, predict_result
 from marqueue.simulation.timed_runs import NS, time_of_part, time_on_threads
 

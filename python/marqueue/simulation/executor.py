@@ -4,26 +4,23 @@ replications, one replication can have several threads."""
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import re
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
 import marqueue._core as _core
-from marqueue.errors import GuestError, Problem, RunError, ScenarioError
+from marqueue.errors import GuestError, RunError, ScenarioError
 from marqueue.programs.registry import broken
 from marqueue.results.output_file import unwritable
 from marqueue.simulation.checkpoints import Checkpoints, Outcome, Replication
 from marqueue.simulation.limits import NO_LIMITS, LimitMonitor, Limits
-from marqueue.simulation.memory import added_bytes, free_bytes
+from marqueue.simulation.replication_threads import refusal, threads_of
 
 T = TypeVar("T")
 
@@ -33,13 +30,6 @@ Progress = Callable[[float, float], None]
 Steps = Generator[Sequence[Replication], Sequence[Outcome], T]
 """A generator that yields replications to run, receives their outcomes in the same order (fewer
 after a limit is reached), and returns a result."""
-
-LOAD = Path("/proc/loadavg")
-"""Its fourth field is how many threads of the machine run or wait for a processor."""
-LOOKS = 5
-"""Looks at how many threads run, so that what takes a millisecond does not count."""
-BETWEEN_LOOKS = 0.001
-"""Seconds."""
 
 POLL = 0.1
 """Seconds between checks of progress, limits and interrupts by the main thread."""
@@ -96,49 +86,6 @@ class CallingThread(futures.Executor):
         except Exception as error:
             future.set_exception(error)
         return future
-
-
-def threads_of(
-    plan: str, replications: int, jobs: int | None, threads: int | None, ours: int = 0
-) -> int:
-    """On how many threads each of so many replications runs, where ``jobs`` at a time and
-    ``threads`` of each were asked for or not; ``ours`` is how many threads of other replications
-    run here. Without being asked for, several are only used where they are faster than one, on
-    processors that have nothing else to do, and where there is memory for them.
-
-    Raises ScenarioError if the plan cannot be run.
-    """
-    most = threads
-    if most is None:
-        most = len(os.sched_getaffinity(0)) // replications if jobs is None else 1
-    try:
-        if most < 2:
-            return 1
-        if threads is not None:
-            return _core.threads_for(plan, most)[0]
-        if _core.threads_that_pay(plan, most) == 1:
-            return 1
-        # Threads that wait for each other are slow where they wait for a processor too.
-        free = (len(os.sched_getaffinity(0)) - max(0, _running_beside() - ours)) // replications
-        pay = _core.threads_that_pay(plan, free) if free > 1 else 1
-        fit = (n for n in range(pay, 1, -1) if added_bytes(plan, 1, 1, n) <= free_bytes())
-        return next(fit, 1)
-    except _core.PlanError as refused:
-        raise ScenarioError([_refusal(plan, *refused.args)]) from None
-
-
-def _running_beside() -> int:
-    """How many other threads of the machine run or wait for a processor, as a rule: the median of a
-    few looks. Its load average would count what ran a minute ago, such as our last run."""
-    looks = []
-    for _ in range(LOOKS):
-        time.sleep(BETWEEN_LOOKS)
-        try:
-            load = LOAD.read_text(encoding="ascii")
-        except OSError:
-            return 0
-        looks.append(int(load.split()[3].partition("/")[0]) - 1)
-    return sorted(looks)[LOOKS // 2]
 
 
 class Executor(Generic[T]):
@@ -260,7 +207,7 @@ class Executor(Generic[T]):
             kernels = {each.name: each.paths for each in task.replication.kernels}
             raw = _core.run(plan, task.replication.seed, task.control, kernels, threads)
         except _core.PlanError as refused:
-            raise ScenarioError([_refusal(task.replication.plan, *refused.args)]) from None
+            raise ScenarioError([refusal(task.replication.plan, *refused.args)]) from None
         except _core.GuestFailed as failed:
             raise GuestError(str(failed)) from None
         except _core.ProgramFailed as failed:
@@ -322,11 +269,3 @@ def _arrived(queue: SimpleQueue[T], seconds: float) -> list[T]:
             arrived.append(queue.get_nowait())
     except Empty:
         return arrived
-
-
-def _refusal(plan: str, path: str, message: str) -> Problem:
-    """What a kernel says of a plan that is valid otherwise: it is about the qdisc of a link."""
-    index = re.match(r"links\[(\d+)\]", path)
-    if index:
-        path = f"topology.{json.loads(plan)['links'][int(index[1])]['name']}.aqm"
-    return Problem(path, message)
