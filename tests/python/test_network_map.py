@@ -17,6 +17,7 @@ from marqueue.reports.run_report import save_with_report, write_report
 from marqueue.results.graph_layout import MOST_PAIRS, by_hops, on_a_map
 from marqueue.results.network_map import NetworkMap, network_map
 from marqueue.scenario import from_dict
+from marqueue.simulation.limits import Limits
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 BACKBONE = SCENARIOS / "backbone" / "backbone.toml"
@@ -78,6 +79,11 @@ def test_wires_have_no_figures_and_models_their_load() -> None:
     i = found.links.index(max(rows, key=lambda row: row["load"])["link"])
     assert 0.1 < found.utilization[i] < 0.8
     assert np.isnan(found.delay[i])
+
+
+def test_nothing_is_known_of_a_run_that_ended_in_its_warm_up() -> None:
+    partial = run(load(BACKBONE, SHORT), limits=Limits(max_events=1000))
+    assert np.isnan(the_map(partial).utilization).all()
 
 
 def test_a_map_begins_at_the_widest_gap_of_longitudes() -> None:

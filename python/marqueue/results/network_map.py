@@ -74,7 +74,11 @@ def _measured(result: ResultData, names: Sequence[str]) -> tuple[Floats, Floats,
     at = np.array([row.get(name, -1) for name in names])
     utilization, signal_ratio, delay = (
         np.append(values, np.nan)[at]
-        for values in (totals.utilization, totals.signal_ratio, totals.delay)
+        for values in (
+            np.where(totals.capacity > 0, totals.utilization, np.nan),
+            totals.signal_ratio,
+            totals.delay,
+        )
     )
     loads = {link.name: link.load.mean for link in modelled_links(result)}
     if loads:
