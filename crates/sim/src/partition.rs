@@ -18,7 +18,7 @@ use crate::route::{Routes, Stage};
 use crate::slots::PERIOD;
 use crate::traffic::reuses_slots;
 use balance::{Division, Groups};
-use load::loads;
+use load::{capacity, loads};
 use marqueue_core::{Dur, Time};
 
 pub use one_thread::{obstacle, OneThread};
@@ -130,7 +130,7 @@ impl Partition {
 
     /// Is there so much to do between two meetings of the threads that several are faster than one?
     pub fn pays(&self, plan: &Plan) -> bool {
-        let fastest = plan.links.iter().map(packets_a_second).fold(0.0, f64::max);
+        let fastest = plan.links.iter().filter_map(capacity).fold(0.0, f64::max);
         // What a network has to do is shared by all threads, what one queue has to do is not.
         let of_two = packets_of_all(plan) * 2.0 / self.parts as f64;
         fastest.max(of_two) * self.shortest.secs() >= PAYS_FROM
@@ -361,11 +361,6 @@ impl Sets {
     }
 }
 
-/// What the queue of a link lets through, packets a second; nothing without one.
-fn packets_a_second(link: &LinkPlan) -> f64 {
-    link.queue.as_ref().map_or(0.0, |queue| link.rate.0 as f64 / (8.0 * queue.mean_packet.0 as f64))
-}
-
 /// Packets a second through the queues of a network that are as much work as all of its packets, each of which passes
 /// several of them.
 fn packets_of_all(plan: &Plan) -> f64 {
@@ -376,8 +371,8 @@ fn packets_of_all(plan: &Plan) -> f64 {
             offered[link] += load;
         }
     }
-    let queues = || plan.links.iter().zip(&offered).filter(|(link, _)| link.has_queue());
-    let through: f64 = queues().map(|(link, offered)| offered.min(packets_a_second(link))).sum();
+    let queues = || plan.links.iter().zip(&offered).filter_map(|(link, &offered)| Some((capacity(link)?, offered)));
+    let through: f64 = queues().map(|(most, offered)| offered.min(most)).sum();
     let passed = queues().map(|(_, offered)| offered).sum::<f64>() / sent.max(f64::MIN_POSITIVE);
     let at_ends = (SENDER_WORK + RECEIVER_WORK) / passed.max(1.0);
     through * (QUEUE_WORK + at_ends) / (QUEUE_WORK + SENDER_WORK + RECEIVER_WORK)
