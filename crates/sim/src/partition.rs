@@ -30,7 +30,7 @@ const AS_GOOD: f64 = 1.05;
 const PAYS_FROM: f64 = 100.0;
 /// The lookahead between parts that nothing connects.
 const FOREVER: Dur = Dur(u64::MAX);
-/// Number of lookaheads that are tried as the shortest one.
+/// Number of lookaheads among which the shortest is chosen.
 const MOST_TRIED: usize = 16;
 /// Among so many of the last ways of a link an equal one is looked for at once, among all others in the end.
 const LOOKED_BACK: usize = 16;

@@ -26,8 +26,8 @@ pub fn loads(plan: &Plan) -> Vec<f64> {
                 at[link] += elastic[route] + fixed[route];
             }
         }
-        // The link with the least room for what is offered to it limits a route.
-        let room = |&link: &usize| Some(capacity(&plan.links[link])? / at[link]).filter(|room| room.is_finite());
+        // The link with the least room for what is offered to it limits a route. A link that is closed at first opens later.
+        let room = |&link: &usize| Some(capacity(&plan.links[link])? / at[link]).filter(|room| room.is_normal());
         for (route, plan) in plan.routes.iter().enumerate() {
             let least = plan.forward.iter().filter_map(room).reduce(f64::min).unwrap_or(1.0);
             elastic[route] *= least;
@@ -92,4 +92,54 @@ fn round_trip(plan: &Plan, route: &RoutePlan) -> Dur {
 
 fn packets_a_second(rate: Rate, packet: Bytes) -> f64 {
     rate.0 as f64 / (8.0 * packet.0.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json, Value};
+
+    /// Loads of routes over queues that let through 100 and 300 packets a second, and one that is closed.
+    fn loads_of(routes: &[&[usize]], kind: impl Fn(usize) -> Value) -> Vec<f64> {
+        let queue = json!({"policy": {"name": "droptail", "params": {}}, "limit": {"packets": 30}, "signal": "ecn",
+            "mean_packet": 1250});
+        let link =
+            |i: usize, rate: u64| json!({"name": format!("{i}"), "rate": rate, "delay": 1_000_000, "queue": queue});
+        let links = [link(0, 1_000_000), link(1, 3_000_000), link(2, 0)];
+        let paths: Vec<_> = routes.iter().map(|links| json!({"forward": links, "reverse": []})).collect();
+        let traffic: Vec<_> =
+            (0..routes.len()).map(|r| json!({"name": format!("{r}"), "dscp": 0, "kind": kind(r)})).collect();
+        let plan = json!({"duration": 1_000_000_000, "boundaries": [], "sample": 0, "links": links, "routes": paths,
+            "transports": [{"preset": "rfc", "params": {}}], "traffic": traffic});
+        loads(&from_value(plan).expect("it is a plan"))
+    }
+
+    fn tcp(route: usize) -> Value {
+        json!({"tcp": {"route": route, "count": 1000, "transport": 0, "start": 0, "stop": null, "jitter": 0, "size": null,
+            "trace": false}})
+    }
+
+    /// A packet has 1250 bytes.
+    fn cbr(route: usize) -> Value {
+        json!({"cbr": {"route": route, "count": 1, "rate": 2_000_000, "packet": 1250, "start": 0, "stop": null,
+            "jitter": 0}})
+    }
+
+    #[test]
+    fn links_limit_what_flows_take_and_others_get_what_is_left() {
+        let close = |loads: Vec<f64>, expected: [f64; 2]| {
+            assert!(loads.iter().zip(expected).all(|(load, expected)| (load - expected).abs() < 1e-6), "{loads:?}");
+        };
+        close(loads_of(&[&[0], &[1]], tcp), [100.0, 300.0]);
+        close(loads_of(&[&[0, 1], &[0, 1]], tcp), [50.0, 50.0]);
+        let loads = loads_of(&[&[0, 1], &[1]], tcp);
+        assert!((loads[0] - 100.0).abs() < 1e-6 && (150.0..=200.0).contains(&loads[1]), "{loads:?}");
+        // Those that send what they have do not send more, but no more gets through than there is room for.
+        close(loads_of(&[&[0], &[1]], cbr), [100.0, 200.0]);
+    }
+
+    #[test]
+    fn flows_over_a_closed_link_are_work_too() {
+        assert!(loads_of(&[&[2], &[1]], tcp).iter().all(|&load| load > 0.0));
+    }
 }
