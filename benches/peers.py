@@ -7,8 +7,9 @@ by its engine without Python (benches/once), built as by `make build` and as by 
 which `make bench-peers` has taken the profile. The compared figure is the number of packets through
 the bottleneck per second of CPU time: for the whole process, and without set-up. Set-up of the
 others is the time before the first event; here it is the time before the engine receives the plan,
-so building the network from the plan still counts. Memory per flow is the difference of peak memory
-between many flows and few.
+so building the network from the plan still counts. The time that one waits is that of a run on two
+threads here, and the CPU time of the others, which have one thread. Memory per flow is the
+difference of peak memory between many flows and few.
 
 ns-3 simulates a share of the time only, and is skipped where libns3-dev is missing. Measurements
 and table go to docs/performance.
@@ -24,6 +25,7 @@ from benches import here, ns3
 from benches.record import record, spread, table
 from marqueue import ns2
 from marqueue.ns2.case import Case, avq, droptail, red
+from marqueue.scenario import compile
 
 SPEED = {
     "i: 100 Mbit/s, 1000 Reno flows, ECN, RED, 500 B, 50 s": Case(
@@ -41,6 +43,9 @@ SPEED = {
 
 OURS = {"here": here.ONCE, "here, fast": here.FAST}
 """The engine as built by `make build` and by `make fast`."""
+
+THREADS = 2
+"""Of runs whose time counts."""
 
 FEW, MANY = 1_000, 5_000
 
@@ -63,6 +68,8 @@ class Cost:
     """User time of the whole process, s."""
     engine: float
     """CPU time without set-up, s."""
+    waited: float
+    """Time of the run without set-up, on as many threads as it can have, s."""
     peak_kb: int
 
     @property
@@ -75,27 +82,36 @@ class Cost:
         """Millions of packets per CPU second, set-up included."""
         return self.packets / self.cpu / 1e6
 
+    @property
+    def a_second(self) -> float:
+        """Millions of packets per second that one waits, set-up excluded."""
+        return self.packets / self.waited / 1e6
+
 
 Runner = Callable[[Case, int], Cost]
 
 
 def here_runner(program: Path) -> Runner:
     def run(case: Case, seed: int) -> Cost:
-        run = here.run(case, seed, program)
-        return Cost(run.packets, run.cpu, run.engine, run.peak_kb)
+        plan = compile(case.scenario())
+        run = here.run_plan(plan, seed, program)
+        waited = here.run_plan(plan, seed, program, THREADS).wall
+        return Cost(run.packets, run.cpu, run.engine, waited, run.peak_kb)
 
     return run
 
 
 def run_ns2(case: Case, seed: int) -> Cost:
     run = ns2.run(case.ns2_arguments(seed))
-    return Cost(run.departures, run.cpu, run.cpu - run.setup, run.peak_kb)
+    engine = run.cpu - run.setup
+    return Cost(run.departures, run.cpu, engine, engine, run.peak_kb)
 
 
 def ns3_runner(program: Path) -> Runner:
     def run(case: Case, seed: int) -> Cost:
         run = ns3.run(program, case, seed)
-        return Cost(run.packets, run.cpu, run.cpu - run.setup, run.peak_kb)
+        engine = run.cpu - run.setup
+        return Cost(run.packets, run.cpu, engine, engine, run.peak_kb)
 
     return run
 
@@ -113,9 +129,13 @@ def in_turns(
 
 
 def rows(name: str, costs: Mapping[str, list[Cost]]) -> list[list[str]]:
-    """Packet rates, and their ratios to the other simulators, without and with set-up."""
+    """Packet rates, and their ratios to the other simulators."""
     made = []
-    for what, label in (("excluded", f"{name}; set-up excluded"), ("included", "set-up included")):
+    for what, label in (
+        ("excluded", f"{name}; set-up excluded"),
+        ("included", "set-up included"),
+        ("a_second", f"a second that one waits, {THREADS} threads here; set-up excluded"),
+    ):
         rates = {side: [getattr(cost, what) for cost in each] for side, each in costs.items()}
         ratios = [
             spread([a / b for a, b in zip(rates[ours], rates[other], strict=True)], 1)

@@ -446,9 +446,11 @@ def estimated_bytes(plan_json: str, rows_leave: bool = False) -> float:
     """An estimate of the largest memory that a run takes, bytes, if rows of flows leave it or
     not."""
 
-def estimated_memory(plan_json: str) -> tuple[float, float, float, float, float, int]:
-    """What a run takes whose rows of flows leave it, and what its result has
-    (``marqueue.simulation.memory.Estimate``)."""
+def estimated_memory(
+    plan_json: str,
+) -> tuple[tuple[float, float, float, float, float, int], tuple[float, float, float, float]]:
+    """What a run takes whose rows of flows leave it, and what its result has: the fields of
+    ``marqueue.simulation.memory.Estimate``, then those of its parts."""
 
 def threads_for(plan_json: str, most: int) -> tuple[int, str | None]:
     """On how many threads, at most ``most``, a plan runs, and why on no more if it is one."""

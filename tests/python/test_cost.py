@@ -20,12 +20,13 @@ from marqueue import Result, load
 from marqueue.cli import app
 from marqueue.errors import RunError
 from marqueue.reports import write_report
-from marqueue.scenario import Scenario
-from marqueue.simulation import cost, measured_part, result_cost
+from marqueue.scenario import Scenario, from_dict
+from marqueue.simulation import cost, measured_part, memory, result_cost
 from marqueue.simulation.experiment import replications_of
 from marqueue.simulation.limits import NO_LIMITS, Limits
 from marqueue.simulation.sweep import SweepRequest
 from marqueue.simulation.sweep_cost import predict_sweep
+from marqueue.units import Duration
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -184,17 +185,34 @@ traffic = [{ kind = "quic", count = 20 }]
 @pytest.mark.usefixtures("short_part")
 def test_what_comes_later_is_named() -> None:
     predicted = cost.predict(load(SCENARIOS / "dumbbell.toml"))
-    assert predicted.later == ("short starts at 40 s",)
+    assert predicted.later == ("group short starts at 40 s",)
 
 
 @pytest.mark.usefixtures("short_part")
-@pytest.mark.parametrize(
-    ("rtts", "flows"), [('["80 ms"]', "long/80 ms"), ('["40 ms", "80 ms"]', "2 groups")]
-)
-def test_flows_that_start_later_are_named(rtts: str, flows: str) -> None:
-    changes = ["traffic.long.jitter=60 s", f"topology.rtts={rtts}", "traffic.short.start=0 s"]
-    predicted = cost.predict(load(SCENARIOS / "dumbbell.toml", changes))
-    assert predicted.later == (f"flows of {flows} go on starting until 60 s",)
+@pytest.mark.parametrize("change", ["topology.rtts=['80 ms']", "topology.rtts=['40 ms', '80 ms']"])
+def test_groups_whose_flows_start_later_are_named_once(change: str) -> None:
+    """A group has an entry in the plan for each class of flows."""
+    starting = cost.predict(
+        load(
+            SCENARIOS / "dumbbell.toml",
+            ["traffic.long.jitter=60 s", change, "traffic.short.start=0 s"],
+        )
+    )
+    assert starting.later == ("flows of group long go on starting until 60 s",)
+    later = load(SCENARIOS / "dumbbell.toml", [change, "traffic.short.start=0 s"]).to_dict()
+    late = {"name": "late", "kind": "tcp", "count": 10, "start": "50 s"}
+    predicted = cost.predict(from_dict(later | {"traffic": [*later["traffic"], late]}))
+    assert predicted.later == ("group late starts at 50 s",)
+
+
+@pytest.mark.usefixtures("short_part")
+def test_many_groups_that_start_later_are_counted() -> None:
+    scenario = load(SCENARIOS / "dumbbell.toml").to_dict()
+    [long] = [each for each in scenario["traffic"] if each.get("name") == "long"]
+    many = [long | {"name": f"g{i}", "count": 1, "start": f"{i} s"} for i in range(20, 30)]
+    predicted = cost.predict(from_dict(scenario | {"traffic": [long, *many]}))
+    [said] = predicted.later
+    assert re.fullmatch(r"groups start or stop 10 times after \S+ s", said)
 
 
 def invoke(*arguments: str) -> Any:
@@ -302,7 +320,9 @@ def test_a_run_beyond_memory_is_refused_before_it_starts(tmp_path: Path) -> None
     done = within(4, str(scenario), "-r", "1", "-o", str(tmp_path / "out"))
     assert done.returncode == 2, done.stderr
     assert re.search(
-        r"takes about \S+ GB of memory, and \S+ GB are free; with about \d\d%", done.stderr
+        r"takes about \S+ GB of memory, and \S+ GB are free; it has \S+ GB for flows; with about "
+        r"\d\d% of its flows",
+        done.stderr,
     )
     assert not (tmp_path / "out").exists()
 
@@ -311,6 +331,43 @@ def test_a_run_beyond_memory_is_not_measured_either(tmp_path: Path) -> None:
     done = within(4, str(crowd(tmp_path, 9)), "-r", "1", "--estimate")
     assert done.returncode == 2, done.stderr
     assert re.search(r"takes about \S+ GB of memory, and \S+ GB are free", done.stderr)
+
+
+def test_samples_beyond_memory_are_refused_with_those_that_fit(tmp_path: Path) -> None:
+    """The result has the samples of all replications, and not only of those that run at a time."""
+    first = str(SCENARIOS / "first.toml"), "--set", "duration=100 s", "--set", "sample=50 us"
+    done = within(2.5, *first, "-r", "20", "--jobs", "1", "-o", str(tmp_path / "out"))
+    assert done.returncode == 2, done.stderr
+    found = re.search(r"it has \S+ GB for samples of queues; with a sample of (\S+) s", done.stderr)
+    assert found, done.stderr
+    assert 50e-6 < float(found[1]) < 1e-3
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("parts", "fits"),
+    [
+        (memory.Parts(5e8, 5e8, 1e8, 4e9), r"with a sample of (\S+) s or more it fits"),
+        (memory.Parts(5e8, 5e8, 4e9, 1e8), "with an AQM that has fewer of these queues"),
+        (memory.Parts(5e8, 5e8, 4e9, 5e9), r"with a sample of (\S+) s or more and an AQM that has"),
+        (memory.Parts(4e9, 5e8, 1e8, 1e8), r"with about \d\d% of its flows and its buffers"),
+    ],
+)
+def test_the_part_that_takes_most_is_the_one_to_change(
+    parts: memory.Parts, fits: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free, sample, replications = 3e9, Duration(100_000_000), 2
+    monkeypatch.setattr(memory, "free_bytes", lambda: free)
+    estimate = memory.Estimate(sum(parts), 0.0, 1e6, 100.0, 100.0, 2, parts)
+    with pytest.raises(RunError) as refused:
+        memory.refuse_beyond_memory(estimate, sample, 1, replications)
+    found = re.search(fits, str(refused.value))
+    assert found, refused.value
+    if found.groups():
+        changed = estimate.with_samples(parts.samples * sample.seconds / float(found[1]))
+        if "AQM" in fits:
+            changed = changed._replace(bytes=changed.bytes - parts.flow_queues)
+        memory.refuse_beyond_memory(changed, sample, 1, replications)
 
 
 def test_threads_of_a_replication_that_fit_are_named(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ use crate::look::Look;
 use crate::program::{ProgramFailed, PythonPrograms};
 use marqueue_sim::plan::Plan;
 use marqueue_sim::result::RunResult;
-use marqueue_sim::{Estimate, RunError};
+use marqueue_sim::{Estimate, MemoryParts, RunError};
 use marqueue_uml::{Error, KernelFiles};
 use pyo3::exceptions::{PyException, PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -79,11 +79,13 @@ pub fn estimated_bytes(plan_json: &str, rows_leave: bool) -> PyResult<f64> {
     Ok(marqueue_sim::estimated_bytes(&parse(plan_json)?, rows_leave))
 }
 
-/// The fields of an [`Estimate`], in their order.
+/// The fields of an [`Estimate`] in the order of its class in Python, then those of its parts.
 #[pyfunction]
-pub fn estimated_memory(plan_json: &str) -> PyResult<(f64, f64, f64, f64, f64, usize)> {
-    let Estimate { bytes, released, of_thread, flows, rows, windows } = Estimate::of(&parse(plan_json)?);
-    Ok((bytes, released, of_thread, flows, rows, windows))
+#[allow(clippy::type_complexity, reason = "fields of two classes")]
+pub fn estimated_memory(plan_json: &str) -> PyResult<((f64, f64, f64, f64, f64, usize), (f64, f64, f64, f64))> {
+    let Estimate { bytes, parts, released, of_thread, flows, rows, windows } = Estimate::of(&parse(plan_json)?);
+    let MemoryParts { flows: of_flows, packets, flow_queues, samples } = parts;
+    Ok(((bytes, released, of_thread, flows, rows, windows), (of_flows, packets, flow_queues, samples)))
 }
 
 /// The kernels of a run, by the names that its plan has: image, first program and tc.

@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::flow_rows::MOST;
 use crate::line::Line;
-use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan};
+use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan, TransportPlan};
 use crate::queue_times::QueueTimes;
 use crate::traffic::{expected_arrivals, expected_arrivals_of, slots_for};
 use marqueue_aqm::{Buffer, Limit};
@@ -49,18 +49,43 @@ const BASE: f64 = 4e6;
 /// An estimate of the largest memory that a run of `plan` takes, bytes. Do rows of flows leave it
 /// ([`crate::FlowSink`])?
 pub fn estimated_bytes(plan: &Plan, rows_leave: bool) -> f64 {
-    let windows = (plan.boundaries.len() + 1) as f64;
-    let flows = plan.initial_flows() as f64 * (PER_FLOW + bytes_of_row(plan));
-    let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
-    let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
-    let carried = carried(plan);
-    let packets: Vec<_> = plan.links.iter().zip(carried).map(|(link, rate)| packets_of(link, rate)).collect();
-    let links: f64 = packets.iter().map(|packets| packets.bytes(windows)).sum();
-    let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
-    let rack = of_rack(plan, outstanding);
-    let arrived = bytes_of_arrived(plan, rows_leave);
-    let queues = bytes_of_flow_queues(plan);
-    BASE + bytes_of_slots(plan) + flows + rack + arrived + 2.0 * samples * sampled * PER_SAMPLE + links + queues
+    MemoryParts::of(plan, rows_leave).total()
+}
+
+/// What takes the memory of a run, bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct MemoryParts {
+    /// Flows and their rows.
+    pub flows: f64,
+    /// Packets on links and in queues, and what is measured of these.
+    pub packets: f64,
+    /// The state of queues that have a queue for each flow.
+    pub flow_queues: f64,
+    /// Samples of queues.
+    pub samples: f64,
+}
+
+impl MemoryParts {
+    /// Those of a run of `plan`.
+    fn of(plan: &Plan, rows_leave: bool) -> MemoryParts {
+        let windows = (plan.boundaries.len() + 1) as f64;
+        let flows = plan.initial_flows() as f64 * (PER_FLOW + bytes_of_row(plan));
+        let samples = if plan.sample.0 == 0 { 0.0 } else { plan.duration.0 as f64 / plan.sample.0 as f64 };
+        let sampled = plan.links.iter().filter(|link| link.queue.is_some()).count() as f64;
+        let carried = carried(plan);
+        let packets: Vec<_> = plan.links.iter().zip(carried).map(|(link, rate)| packets_of(link, rate)).collect();
+        let outstanding = packets.iter().map(|packets| packets.travelling / OVERSHOOT + packets.waiting).sum();
+        MemoryParts {
+            flows: bytes_of_slots(plan) + flows + of_rack(plan, outstanding) + bytes_of_arrived(plan, rows_leave),
+            packets: packets.iter().map(|packets| packets.bytes(windows)).sum(),
+            flow_queues: bytes_of_flow_queues(plan),
+            samples: 2.0 * samples * sampled * PER_SAMPLE,
+        }
+    }
+
+    fn total(&self) -> f64 {
+        BASE + self.flows + self.packets + self.flow_queues + self.samples
+    }
 }
 
 /// The flow queues of all links. Those of FQ-CoDel and FQ-PIE are kept once a flow was hashed to them, and those of CAKE are
@@ -140,13 +165,15 @@ fn of_rack(plan: &Plan, outstanding: f64) -> f64 {
 }
 
 fn flows_with_rack(plan: &Plan) -> f64 {
-    let of_group = |traffic: &TrafficPlan| {
-        let TrafficKind::Tcp { transport, count, .. } = &traffic.kind else { return 0.0 };
-        let transport = &plan.transports[*transport];
-        match Config::with_preset(&transport.preset, &transport.params) {
-            Ok(config) if config.loss_detection == LossDetection::Rack => f64::from(*count),
-            _ => 0.0,
-        }
+    let has_rack = |transport: &TransportPlan| {
+        let config = Config::with_preset(&transport.preset, &transport.params);
+        config.is_ok_and(|config| config.loss_detection == LossDetection::Rack)
+    };
+    // A large network has a group of traffic for each route.
+    let has_rack: Vec<bool> = plan.transports.iter().map(has_rack).collect();
+    let of_group = |traffic: &TrafficPlan| match &traffic.kind {
+        TrafficKind::Tcp { transport, count, .. } if has_rack[*transport] => f64::from(*count),
+        _ => 0.0,
     };
     plan.traffic.iter().map(of_group).sum()
 }
@@ -156,6 +183,8 @@ fn flows_with_rack(plan: &Plan) -> f64 {
 pub struct Estimate {
     /// The largest memory of the run, bytes.
     pub bytes: f64,
+    /// What takes most of it.
+    pub parts: MemoryParts,
     /// What of it goes back to the system when the run has ended, bytes: the block of all flows. Smaller blocks mostly stay
     /// with the process.
     pub released: f64,
@@ -173,8 +202,10 @@ impl Estimate {
     /// The estimate for a run of `plan`.
     pub fn of(plan: &Plan) -> Estimate {
         let flows = plan.initial_flows() as f64 + arriving(plan);
+        let parts = MemoryParts::of(plan, true);
         Estimate {
-            bytes: estimated_bytes(plan, true),
+            bytes: parts.total(),
+            parts,
             released: bytes_of_slots(plan),
             of_thread: BASE
                 + bytes_of_slots(plan)

@@ -73,7 +73,7 @@ pub use catalogue::catalogue;
 pub use control::Control;
 pub use digest::digest;
 pub use engine::{Engine, Progress};
-pub use estimate::{estimated_bytes, Estimate};
+pub use estimate::{estimated_bytes, Estimate, MemoryParts};
 pub use flow_rows::FlowSink;
 pub use parallel::{rehearse, run_in_order, run_on, threads_for, threads_that_pay, Rehearsal};
 pub use partition::OneThread;

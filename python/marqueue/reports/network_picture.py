@@ -12,7 +12,7 @@ from html import escape
 
 import numpy as np
 
-from marqueue.results.network_map import NetworkMap, Numbers
+from marqueue.results.network_map import NetworkMap, Numbers, lines_of
 from marqueue.statistics.estimates import Floats, plain
 
 WIDTH, HEIGHT = 720.0, 520.0
@@ -115,14 +115,8 @@ class _Lines:
 
     def __init__(self, places: Floats, ends: Numbers, *, apart: bool) -> None:
         self.apart = apart
-        start, end = places[ends[:, 0]], places[ends[:, 1]]
-        self._middle = start, end
-        if apart:
-            along = end - start
-            long = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-            aside = APART * np.column_stack([-along[:, 1], along[:, 0]]) / long
-            start, end = start + aside, end + aside
-        self._start, self._end = start, end
+        self._middle = lines_of(places, ends)
+        self._start, self._end = lines_of(places, ends, APART if apart else 0.0)
 
     def once(self, links: Numbers) -> str:
         """The lines of some links, those of both directions as one."""

@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 from matplotlib import colormaps
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
@@ -19,7 +20,7 @@ from marqueue.reports.network_picture import (
     Quantity,
     is_crowded,
 )
-from marqueue.results.network_map import NetworkMap
+from marqueue.results.network_map import NetworkMap, lines_of
 
 #: What ``marqueue plot --figure`` calls the maps.
 MAPS = {f"map-{each.name}": each for each in QUANTITIES}
@@ -33,6 +34,8 @@ WIDTHS = (0.7, 2.2)
 CROWDED_WIDTHS = (0.2, 0.7)
 #: From the middle between both directions to each, of the width of a line of a curve.
 APART = 1.6
+#: The drawing order of nodes; names are above them, and links below.
+ABOVE_LINKS = 10
 
 
 def draw_network(of: NetworkMap, quantity: Quantity, look: PrintStyle, width: str) -> Figure:
@@ -40,45 +43,54 @@ def draw_network(of: NetworkMap, quantity: Quantity, look: PrintStyle, width: st
     inches = look.widths[width]
     size = np.maximum(np.ptp(of.places, axis=0), 1e-9)
     aspect = float(np.clip(size[1] / size[0], 0.3, 1.0))
-    places = of.places * [1.0, -1.0]
-    crowded = is_crowded(of)
-    narrow, wide = CROWDED_WIDTHS if crowded else WIDTHS
-    ranges, names = quantity.ranges(of), ("nothing measured", *quantity.names)
-    colors = [UNKNOWN, *colormaps[COLORS](np.linspace(LIGHTEST, 1.0, len(quantity.names)))]
-    widths = look.line * np.array([narrow, *np.linspace(narrow, wide, len(quantity.names))])
     with settings(look):
         figure = Figure(figsize=(inches, inches * aspect + 0.4), layout="constrained")
         axes = figure.subplots()
         axes.set_axis_off()
         axes.set_aspect("equal")
-        start, end = places[of.ends[:, 0]], places[of.ends[:, 1]]
-        if not crowded:
-            along = end - start
-            long = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
-            # In points, as the widths of lines are.
-            unit = size[0] / (72 * inches)
-            aside = APART * look.line * unit * np.column_stack([along[:, 1], -along[:, 0]]) / long
-            start, end = start + aside, end + aside
-        lines = np.stack([start, end], axis=1)
-        for i, name in enumerate(names):
-            these = lines[ranges == i - 1]
-            if len(these):
-                found = LineCollection(
-                    list(these), colors=[colors[i]], linewidths=widths[i], label=name, zorder=i
-                )
-                axes.add_collection(found)
-        if len(of.nodes) <= MOST_APART:
-            axes.plot(*places.T, "o", color="black", markersize=look.size / 4, zorder=len(names))
+        axes.invert_yaxis()
+        # Distances are in points, as the widths of lines are.
+        _add_links(axes, of, quantity, look, APART * look.line * size[0] / (72 * inches))
+        _add_nodes(axes, of, look)
         axes.autoscale_view()
-        for name, place in zip(of.nodes, places, strict=True):
-            if len(of.nodes) <= MOST_NAMED:
-                axes.annotate(
-                    name, tuple(place), (0, look.size / 3), textcoords="offset points",
-                    ha="center", va="bottom", fontsize=0.85 * look.size, zorder=len(names) + 1,
-                    path_effects=[withStroke(linewidth=1.5, foreground="white")],
-                )  # fmt: skip
         legend(axes, inches * 72 / look.size / CHARACTER, quantity.title)
     return figure
+
+
+def _add_links(
+    axes: Axes, of: NetworkMap, quantity: Quantity, look: PrintStyle, aside: float
+) -> None:
+    """The links by ranges, the highest on top; each direction is moved aside where there is room
+    for both."""
+    crowded = is_crowded(of)
+    lines = np.stack(lines_of(of.places, of.ends, 0.0 if crowded else aside), axis=1)
+    ranges = quantity.ranges(of)
+    colors = colormaps[COLORS](np.linspace(LIGHTEST, 1.0, len(quantity.names)))
+    narrow, wide = CROWDED_WIDTHS if crowded else WIDTHS
+    widths = np.linspace(narrow, wide, len(quantity.names))
+    kinds = [(-1, "nothing measured", UNKNOWN, narrow)]
+    kinds += zip(range(len(widths)), quantity.names, colors, widths, strict=True)
+    for i, name, color, line in kinds:
+        these = list(lines[ranges == i])
+        if these:
+            found = LineCollection(these, colors=[color], linewidths=look.line * line, label=name)
+            found.set_zorder(ABOVE_LINKS - len(widths) + i)
+            axes.add_collection(found)
+
+
+def _add_nodes(axes: Axes, of: NetworkMap, look: PrintStyle) -> None:
+    """The nodes, if there are few enough to be seen, with their names."""
+    if len(of.nodes) <= MOST_APART:
+        size = look.size / 4
+        axes.plot(*of.places.T, "o", color="black", markersize=size, zorder=ABOVE_LINKS)
+    if len(of.nodes) > MOST_NAMED:
+        return
+    for name, place in zip(of.nodes, of.places, strict=True):
+        axes.annotate(
+            name, tuple(place), (0, look.size / 3), textcoords="offset points",
+            ha="center", va="bottom", fontsize=0.85 * look.size, zorder=ABOVE_LINKS + 1,
+            path_effects=[withStroke(linewidth=1.5, foreground="white")],
+        )  # fmt: skip
 
 
 def network_values(of: NetworkMap) -> str:

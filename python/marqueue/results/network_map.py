@@ -67,6 +67,23 @@ def network_map(result: ResultData) -> NetworkMap | None:
     )
 
 
+def lines_of(places: Floats, ends: Numbers, aside: float = 0.0) -> tuple[Floats, Floats]:
+    """Where links begin and end, each of shape [links, 2], with each direction moved to the right
+    of the way that it goes.
+
+    Args:
+        places: Of nodes, as in :class:`NetworkMap`.
+        ends: Of links, as in :class:`NetworkMap`.
+        aside: How far they are moved, in the unit of places.
+    """
+    start, end = places[ends[:, 0]], places[ends[:, 1]]
+    along = end - start
+    long = np.maximum(np.linalg.norm(along, axis=1, keepdims=True), 1e-9)
+    # y is downwards.
+    right = np.column_stack([-along[:, 1], along[:, 0]]) / long
+    return start + aside * right, end + aside * right
+
+
 def _measured(result: ResultData, names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
     """Utilization, share of packets dropped or marked, and mean delay of links."""
     totals = LinkTotals.of(result)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.garbage_collector import paused_collector
+from marqueue.results.labels import group_names
 from marqueue.scenario import Scenario, kernels_in
 from marqueue.simulation.checkpoints import KEPT_AFTER, Outcome
 from marqueue.simulation.experiment import Experiment, replications_of
@@ -21,11 +21,10 @@ from marqueue.simulation.replication_threads import threads_of
 from marqueue.simulation.result_cost import ResultWriter, predict_result
 from marqueue.simulation.timed_runs import NS, time_of_part, time_on_threads
 
-#: A result has the samples of links once more than the engine, and a quarter of them is copied
-#: meanwhile: measured with samples every millisecond.
-COPIES = 1.25
 #: Less CPU time says nothing about threads, s.
 TINY = 1e-3
+#: With more changes of traffic than these, they are counted.
+MOST_CHANGES = 8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +121,9 @@ def predict_experiment(
     # As for a run.
     each = 1 if limits != NO_LIMITS else threads_of(replication.plan, number, jobs, threads)
     before, free = float(resident_bytes()), free_bytes()
+    estimate = Estimate.of(replication.plan)
     # Samples are the only thing that grows with the time that is run.
-    refuse_beyond_memory(json.dumps(plan | {"sample": 0}), 1, 1, each)
+    refuse_beyond_memory(estimate.with_samples(0.0), scenario.sample, 1, 1, each)
     measured = MeasuredPart(replication, plan)
     start, part, rest = measured.start, measured.part, measured.rest
     ends = part.seconds + rest.seconds
@@ -155,10 +155,11 @@ def predict_experiment(
         checkpoints=engine_wall >= KEPT_AFTER and write is not None,
         write=write,
     )
-    estimate = Estimate(*_core.estimated_memory(replication.plan))
     memory = before + at_a_time * bytes_of_connections(plan, measured)
-    memory += estimate.added(at_a_time, experiment.scenario.replications, each, result.of_links)
-    memory += COPIES * number * part.so_far["samples"] * ends / part.seconds
+    measured_samples = float(part.so_far["samples"]) * ends / part.seconds
+    memory += estimate.with_samples(measured_samples).added(
+        at_a_time, experiment.scenario.replications, each, result.of_links
+    )
     whole_wall = engine_wall + rounds * result.of_checkpoint + result.seconds
     return RunCost(
         replications=number,
@@ -171,7 +172,7 @@ def predict_experiment(
         threads=each,
         memory=memory,
         free_memory=free,
-        later=tuple(_changes(plan, part.seconds, ends)),
+        later=tuple(_changes(scenario, plan, part.seconds, ends)),
         until=tuple(bound.text for bound in experiment.bounds),
         limits=(*_cut(limits, ends, duration), *reached(limits, whole_wall, memory)),
         measured_seconds=part.seconds,
@@ -193,14 +194,22 @@ def reached(limits: Limits, wall: float, memory: float) -> Iterator[str]:
         yield f"the limit of {limits.max_bytes / 1e6:g} MB of memory"
 
 
-def _changes(plan: Any, since: float, duration: float) -> Iterator[str]:
+def _changes(scenario: Scenario, plan: Any, since: float, duration: float) -> Iterator[str]:
     """Traffic that starts or stops after a time, in words."""
-    for group in plan["traffic"]:
-        [kind] = group["kind"].values()
+    # A group has an entry for each class, of which a large network has as many as routes.
+    names = group_names(scenario, plan)
+    changes: dict[str, None] = {}
+    for name, entry in zip(names, plan["traffic"], strict=True):
+        [kind] = entry["kind"].values()
         for key, what in (("start", "starts"), ("stop", "stops")):
             at = (kind.get(key) or 0) / NS
             if since < at < duration:
-                yield f"{group['name']} {what} at {at:g} s"
+                changes[f"group {name} {what} at {at:g} s"] = None
+    if len(changes) > MOST_CHANGES:
+        yield f"groups start or stop {len(changes)} times after {since:.3g} s"
+    else:
+        yield from changes
     if starting := groups_starting(plan, since, duration):
-        names = f"{len(starting)} groups" if len(starting) > 1 else next(iter(starting))
-        yield f"flows of {names} go on starting until {max(starting.values()):g} s"
+        groups = {names[i] for i in starting}
+        named = f"{len(groups)} groups" if len(groups) > 1 else f"group {next(iter(groups))}"
+        yield f"flows of {named} go on starting until {max(starting.values()):g} s"

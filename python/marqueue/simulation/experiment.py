@@ -21,7 +21,7 @@ from marqueue.scenario import Scenario, from_dict, kernels_in, plan_text
 from marqueue.simulation.checkpoints import Outcome, Replication
 from marqueue.simulation.executor import Executor, Steps, Work
 from marqueue.simulation.limits import Limits
-from marqueue.simulation.memory import refuse_beyond_memory
+from marqueue.simulation.memory import Estimate, refuse_beyond_memory
 from marqueue.simulation.stopping_rule import FEWEST, MOST, Bound, sufficient_replications
 from marqueue.units import Duration
 
@@ -89,7 +89,8 @@ class Experiment:
         there."""
         plan, replications = plan_text(self.scenario), self.scenario.replications
         jobs = min(executor.jobs, replications)
-        refuse_beyond_memory(plan, jobs, replications, executor.threads_asked_for(plan))
+        threads = executor.threads_asked_for(plan)
+        refuse_beyond_memory(Estimate.of(plan), self.scenario.sample, jobs, replications, threads)
         return Work(_steps(self, executor, limits), self.seconds)
 
 

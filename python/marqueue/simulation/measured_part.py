@@ -186,16 +186,16 @@ def _change_of_rate(link: Any, since: float, duration: float) -> float:
     return float(carried / (now * (duration - since))) if now else 1.0
 
 
-def groups_starting(plan: Any, since: float, duration: float) -> dict[str, float]:
-    """The groups of which some flows have started by a time and others have not, with the time when
-    all have, s."""
-    starting: dict[str, float] = {}
-    for group in plan["traffic"]:
+def groups_starting(plan: Any, since: float, duration: float) -> dict[int, float]:
+    """The entries of the plan's traffic of which some flows have started by a time and others have
+    not, with the time when all have, s."""
+    starting: dict[int, float] = {}
+    for i, group in enumerate(plan["traffic"]):
         [kind] = group["kind"].values()
         began = (kind.get("start") or 0) / NS
         last = min(began + (kind.get("jitter") or 0) / NS, duration)
         if began <= since < last:
-            starting[group["name"]] = last
+            starting[i] = last
     return starting
 
 

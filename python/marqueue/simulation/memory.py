@@ -3,17 +3,18 @@ starts, with what would."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
-from math import inf
+from collections.abc import Iterator
+from math import ceil, floor, inf, log10
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, Self
 
 import marqueue._core as _core
 from marqueue.errors import RunError
 from marqueue.results.many_flows import MANY
 from marqueue.simulation.limits import STATM
+from marqueue.units import Duration
 
 #: What the process takes besides the engine once it has made a result of a run: libraries, mainly.
 LIBRARIES = 45e6
@@ -27,10 +28,15 @@ PARTS = 30e6
 USED_AGAIN = 0.5
 #: A row that the engine gave in memory, without its measuring windows.
 OF_ROW = 56.0
+#: A result has the samples of links once more than the engine, and a quarter of them is copied
+#: meanwhile: measured with samples every millisecond.
+COPIES = 1.25
 _MEMINFO = Path("/proc/meminfo")
 #: The limit of a container, and what it has used (cgroup v2).
 _CGROUP = Path("/sys/fs/cgroup")
 GB = 1e9
+#: A part of the memory is named if it is more than this share of all.
+WORTH_NAMING = 0.05
 
 
 def free_bytes() -> float:
@@ -65,6 +71,19 @@ def _of_process() -> float:
     return float(limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
+class Parts(NamedTuple):
+    """What takes the memory of one run, bytes."""
+
+    flows: float
+    """Flows and their rows."""
+    packets: float
+    """Packets on links and in queues, and what is measured of these."""
+    flow_queues: float
+    """The state of queues that have a queue for each flow."""
+    samples: float
+    """Samples of queues."""
+
+
 class Estimate(NamedTuple):
     """What one run of a plan takes whose rows of flows leave it, and what its result has."""
 
@@ -80,33 +99,50 @@ class Estimate(NamedTuple):
     """The number of their rows that the result has in memory."""
     windows: int
     """The number of measuring windows."""
+    parts: Parts
+    """What takes most of it."""
+
+    @classmethod
+    def of(cls, plan: str) -> Self:
+        """The estimate for a plan."""
+        fields, parts = _core.estimated_memory(plan)
+        return cls(*fields, Parts(*parts))
+
+    def with_samples(self, samples: float) -> Self:
+        """The same with so many bytes of samples of queues."""
+        of_engine = self.bytes - self.parts.samples + samples
+        return self._replace(bytes=of_engine, parts=self.parts._replace(samples=samples))
 
     def added(self, jobs: int, replications: int, threads: int = 1, of_links: float = 0.0) -> float:
         """The memory that is taken at most while so many replications at a time run, each on so
         many threads, and then by the result of all, bytes. ``of_links`` are those of what the
-        result has of links."""
+        result has of links, without samples."""
         if replications * self.flows <= MANY:
             parts, of_flows = 0.0, self.flows * OF_FLOW
         else:
             parts, of_flows = PARTS, self.rows * (OF_ROW + 8 * self.windows)
-        of_one = self.bytes + (threads - 1) * self.of_thread
-        running = jobs * of_one + max(replications - jobs, 0) * of_flows
+        samples = self.parts.samples
+        of_one = self.bytes - samples + (threads - 1) * self.of_thread
+        ended = max(replications - jobs, 0)
+        running = jobs * of_one + ended * of_flows + max(jobs, replications) * samples
         left = jobs * (of_one - threads * self.released)
         again = USED_AGAIN * min(left, of_links)
-        return max(running, left + LIBRARIES + parts + replications * of_flows + of_links - again)
+        of_result = replications * (of_flows + (1 + COPIES) * samples) + of_links
+        return max(running, left + LIBRARIES + parts + of_result - again)
 
 
 def added_bytes(plan: str, jobs: int, replications: int, threads: int = 1) -> float:
     """What a run adds to the memory of this process at most while so many replications of a plan at
-    a time run, each on so many threads, and its result is made, bytes; of the result without
-    samples of links."""
-    return Estimate(*_core.estimated_memory(plan)).added(jobs, replications, threads)
+    a time run, each on so many threads, and its result is made, bytes."""
+    return Estimate.of(plan).added(jobs, replications, threads)
 
 
-def refuse_beyond_memory(plan: str, jobs: int, replications: int, threads: int = 1) -> None:
-    """Raises RunError, with what would fit, if so many replications of a plan at a time, each on so
-    many threads, and the flows of the result, take more memory than there is."""
-    estimate = Estimate(*_core.estimated_memory(plan))
+def refuse_beyond_memory(
+    estimate: Estimate, sample: Duration, jobs: int, replications: int, threads: int = 1
+) -> None:
+    """Raises RunError, with what would fit, if so many replications at a time, each on so many
+    threads, and the flows of the result, take more memory than there is. ``sample``: the time
+    between two samples of a queue."""
     free = free_bytes()
     if (needed := estimate.added(jobs, replications, threads)) <= free:
         return
@@ -122,17 +158,41 @@ def refuse_beyond_memory(plan: str, jobs: int, replications: int, threads: int =
         if estimate.added(fewer, replications) <= free:
             raise RunError(f"{message}; with --jobs {fewer} it fits")
     of_one = estimate.added(1, replications)
-    raise RunError(f"{message}; {_what_fits(json.loads(plan), of_one, free)}")
+    unsampled = estimate.with_samples(0.0).added(1, replications)
+    parts = estimate.parts._replace(samples=of_one - unsampled)
+    what = ", ".join(_largest(parts))
+    fits = _what_fits(parts, of_one, free, sample)
+    has = "even one replication at a time has" if jobs > 1 else "it has"
+    raise RunError(f"{message}; {has} {what}; {fits}")
 
 
-def _what_fits(plan: dict[str, Any], of_one: float, free: float) -> str:
-    """The change of the plan's largest part with which it fits, in words."""
-    engine, unsampled = (
-        _core.estimated_bytes(json.dumps(each), rows_leave=True)
-        for each in (plan, plan | {"sample": 0})
-    )
-    sampled = engine - unsampled
-    if sampled > of_one / 2 and of_one - sampled < free:
-        sample = plan["sample"] / 1e9 * sampled / (free - (of_one - sampled))
-        return f"with a sample of {sample:.1g} s or more it fits"
-    return f"with about {free / of_one:.0%} of its flows and its buffers it fits"
+def _largest(parts: Parts) -> Iterator[str]:
+    """What takes most of the memory, in words, the largest first."""
+    names = ("flows", "packets", "queues of flows", "samples of queues")
+    listed = sorted(zip(parts, names, strict=True), reverse=True)
+    for size, name in listed:
+        if size > WORTH_NAMING * sum(parts):
+            yield f"{size / GB:.2g} GB for {name}"
+
+
+def _what_fits(parts: Parts, of_one: float, free: float, sample: Duration) -> str:
+    """With what changes one replication fits, in words."""
+    rest, removed = of_one, []
+    for name in sorted(("samples", "flow_queues"), key=lambda name: -getattr(parts, name)):
+        if rest > free:
+            rest -= getattr(parts, name)
+            removed.append(name)
+    if rest >= free:
+        return f"with about {free / of_one:.0%} of its flows and its buffers it fits"
+    longer = sample.seconds * parts.samples / (free - rest)
+    changes = {
+        "samples": f"a sample of {_rounded_up(longer):g} s or more",
+        "flow_queues": "an AQM that has fewer of these queues, or none",
+    }
+    return f"with {' and '.join(changes[name] for name in removed)} it fits"
+
+
+def _rounded_up(x: float) -> float:
+    """To a number with one digit."""
+    digit = 10.0 ** floor(log10(x)) if x > 0 else 1.0
+    return digit * ceil(x / digit)
