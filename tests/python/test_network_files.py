@@ -104,6 +104,12 @@ def test_the_example_runs_and_shows_its_most_congested_links(tmp_path: Path) -> 
     write_report(result, tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "codel at 48 links" in page
+    figures = [result.link(name).figures() for name in result.links]
+    full = sum(each["utilization"].mean >= 0.95 for each in figures)
+    congested = sum(each["drops"].mean + each["marks"].mean > 0 for each in figures)
+    assert 0 < full < congested < 48
+    said = f"{full} links were at least 95% utilized, and {congested} dropped or marked packets"
+    assert said in page
 
 
 def test_lines_of_latencies_become_links_in_both_directions(tmp_path: Path) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from marqueue.reports.builder import Cell
+from marqueue.reports.run_charts import MOST_LINKS_DRAWN
 from marqueue.results import FLOW_FIGURES, LINK_FIGURES
 from marqueue.results.congested_links import busiest_link
+from marqueue.results.link_totals import LinkTotals
 from marqueue.results.summary import batched_figures
 from marqueue.statistics.estimates import Estimate
 
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
 OF_LINK = ("utilization", "loss_ratio", "queue_mean", "delay_mean", "delay_p99")
 OF_FLOWS = ("goodput", "jain")
+FULL = 0.95
+"""The utilization from which a link counts as full."""
 
 
 def highlights(result: Result) -> list[tuple[str, Cell, str]]:
@@ -38,6 +42,8 @@ def answer(result: Result) -> str:
     """What the run showed, in one sentence."""
     name = busiest_link(result)
     parts = [] if name is None else [_of_link(result, name)]
+    if len(result.links) > MOST_LINKS_DRAWN and result.measured:
+        parts.append(_of_network(result))
     flows = None if result.provenance.command else result.traffic()
     if flows and name is None:
         rate = _mean(flows["goodput"].scaled(1e-6))
@@ -53,7 +59,9 @@ def _of_link(result: Result, name: str) -> str:
     link = result.link(name)
     figures = link.figures()
     aqm = link.plan["queue"]["policy"]["name"]
-    which = name if len(result.links) == 1 else f"{name}, the busiest of {len(result.links)} links,"
+    which = name
+    if len(result.links) > 1:
+        which = f"{name}, the busiest of {len(result.links):,} links,"
     if not figures["utilization"].n:
         return f"Nothing was measured at {which.rstrip(',')}"
     lost = figures["loss_ratio"].mean
@@ -69,6 +77,17 @@ def _of_link(result: Result, name: str) -> str:
             f"{_mean(late.scaled(1e3))} ms"
         )
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def _of_network(result: Result) -> str:
+    """How many links were full, and how many dropped or marked packets."""
+    totals = LinkTotals.of(result)
+    full = int((totals.utilization >= FULL).sum())
+    congested = int((totals.signals > 0).sum())
+    return (
+        f"{full:,} links were at least {_percent(FULL)} utilized, and {congested:,} dropped or "
+        "marked packets"
+    )
 
 
 def _percent(share: float) -> str:

@@ -25,8 +25,12 @@ def congested_links(result: ResultData, most: int) -> Sequence[str]:
 
 
 def busiest_link(result: ResultData) -> str | None:
-    """The link with the highest utilization over all replications and the measured time: the
-    bottleneck, if there is one; None if the network has no queue."""
+    """The link with the highest utilization, to a thousandth, over all replications and the
+    measured time: the bottleneck, if there is one. Of equal ones that with the most packets dropped
+    and marked; None if the network has no queue."""
     if not result.links:
         return None
-    return result.links[int(LinkTotals.of(result).utilization.argmax())]
+    totals = LinkTotals.of(result)
+    number = np.arange(len(result.links))
+    order = np.lexsort((number, -totals.signals, -totals.utilization.round(3)))
+    return result.links[int(order[0])]
