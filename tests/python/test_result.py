@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 import pytest
 import rich.console
 
-from marqueue import MarqueueError, Result
+from marqueue import MarqueueError, Result, load, run
 from marqueue.errors import ResultError
 from marqueue.reports import save_with_report
-from marqueue.results import LINK_FIGURES
+from marqueue.results import LINK_FIGURES, columns
 from marqueue.results.window_columns import WindowColumns
 from marqueue.statistics.estimates import Estimate, jain
 from sample_runs import SCENARIO, sample_run
@@ -71,6 +71,28 @@ class TestFiles:
         two = files(sample_run(jobs=2).save(tmp_path / "two"))
         differ = {name for name in one if one[name] != two[name]}
         assert differ == {"circumstances.json"}, "it tells how long it took"
+
+    def test_names_that_are_too_long_for_one_array_are_in_several(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An Arrow array has 2^31 bytes of text at most: 100,000 links with a thousand samples have
+        more."""
+        scenario = load(
+            Path(__file__).parents[2] / "scenarios" / "parking-lot.toml",
+            ["duration=45 s", "sample=1 s", "replications=2"],
+        )
+        whole = run(scenario)
+        monkeypatch.setattr(columns, "MOST_TEXT", 1000)
+        chunked = run(scenario)
+        for name in ("series", "windows", "queue_histogram", "delay_histogram", "flows"):
+            assert chunked.tables[name].equals(whole.tables[name])
+        for name in ("series", "queue_histogram", "delay_histogram"):
+            assert chunked.tables[name]["link"].num_chunks > 1
+        for each in (chunked, Result.load(chunked.save(tmp_path / "run"))):
+            for link in whole.links:
+                assert each.link(link).figures() == whole.link(link).figures()
+                ours, others = (of.link(link).series("queue")[1] for of in (each, whole))
+                assert np.array_equal(ours, others)
 
     def test_an_existing_directory_is_left_alone(self, result: Result, tmp_path: Path) -> None:
         (tmp_path / "mine.txt").write_text("precious")

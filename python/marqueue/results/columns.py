@@ -23,16 +23,46 @@ MANY_RUNS = 1000
 50 ms."""
 
 
-def _names(names: Sequence[str], index: Array) -> pa.Array:
+MOST_TEXT = 2**31 - 1
+"""Bytes of text in one Arrow array, at most. A longer column is a chunked one: that of 100,000
+links which are sampled a thousand times has 3 GB."""
+
+
+def _names(names: Sequence[str], index: Array) -> pa.Array | pa.ChunkedArray:
     """The name of each index; masked ones are null."""
     edges = np.flatnonzero(np.diff(index)) + 1
     if not len(index) or len(edges) > MANY_RUNS or hasattr(index, "mask"):
-        return pa.array(names, pa.string()).take(pa.array(index))
+        array, longest = pa.array(names, pa.string()), max(map(_bytes_of, names), default=1)
+        step = max(1, MOST_TEXT // max(1, longest))
+        parts = range(0, max(1, len(index)), step)
+        return _joined(array.take(pa.array(index[i : i + step])) for i in parts)
     starts = np.concatenate([[0], edges])
     lengths = np.diff(np.concatenate([starts, [len(index)]]))
-    scalars = [pa.scalar(name, pa.string()) for name in names]
     runs = zip(index[starts].tolist(), lengths.tolist(), strict=True)
-    return pa.concat_arrays([pa.repeat(scalars[i], n) for i, n in runs])
+    return _repeated((names[i], n) for i, n in runs)
+
+
+def _repeated(runs: Iterable[tuple[str, int]]) -> pa.Array | pa.ChunkedArray:
+    """Texts, each repeated so many times."""
+    return _joined(pa.repeat(pa.scalar(text, pa.string()), n) for text, n in runs)
+
+
+def _joined(pieces: Iterable[pa.Array]) -> pa.Array | pa.ChunkedArray:
+    """Texts one after the other, in as many arrays as they need."""
+    chunks: list[pa.Array] = []
+    waiting, size = [pa.array([], pa.string())], 0
+    for piece in pieces:
+        if size + piece.nbytes > MOST_TEXT:
+            chunks.append(pa.concat_arrays(waiting))
+            waiting, size = [], 0
+        waiting.append(piece)
+        size += piece.nbytes
+    chunks.append(pa.concat_arrays(waiting))
+    return pa.chunked_array(chunks) if len(chunks) > 1 else chunks[0]
+
+
+def _bytes_of(text: str | None) -> int:
+    return len((text or "").encode())
 
 
 def numbers(values: Array, type_: pa.DataType, missing: Array | None = None) -> pa.Array:
@@ -78,7 +108,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.fields: list[pa.Field] = []
-        self.arrays: list[pa.Array] = []
+        self.arrays: list[pa.Array | pa.ChunkedArray] = []
 
     def add(self, name: str, type_: pa.DataType, unit: str, parts: Iterable[Any]) -> None:
         """Appends a column, the concatenation of ``parts``; NaN becomes null."""
@@ -95,9 +125,7 @@ class Columns:
 
     def add_text(self, name: str, parts: Iterable[tuple[str, int]]) -> None:
         """Appends a column of text from (text, number of repetitions)."""
-        pieces = [pa.repeat(pa.scalar(text, pa.string()), n) for text, n in parts]
-        empty = pa.array([], pa.string())
-        self.arrays.append(pa.concat_arrays(pieces) if pieces else empty)
+        self.arrays.append(_repeated(parts))
         self.fields.append(pa.field(name, pa.string(), metadata={"unit": ""}))
 
     def add_names(self, name: str, names: Sequence[str], index: Array) -> None:

@@ -50,9 +50,11 @@ def _rows_by_link(table: pa.Table) -> dict[str, Any]:
     """The numbers of the rows of each link, in their order."""
     if table.num_rows == 0:
         return {}
-    encoded = table["link"].combine_chunks()
-    if not isinstance(encoded, pa.DictionaryArray):
-        encoded = encoded.dictionary_encode()
+    column = table["link"]
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    # All chunks have one dictionary; the names themselves may be too long for one array.
+    encoded = column.unify_dictionaries().combine_chunks()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=len(encoded.dictionary)))
