@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -363,12 +362,14 @@ class Result(ResultData):
             many = ManyFlows(stored)
             del files[FLOWS]
         found = tables.read(files.values())
-        plan, summary, scenario = (
+        # Its values are in the provenance too. As TOML those of 10,000 links take 10 s.
+        verified(path, provenance, "scenario.toml")
+        plan, summary = (
             verified(path, provenance, name).read_text(encoding="utf-8")
-            for name in ("plan.json", "summary.json", "scenario.toml")
+            for name in ("plan.json", "summary.json")
         )
         with paused_collector():
-            result = cls(tomllib.loads(scenario), json.loads(plan), made, found, many)
+            result = cls(made.scenario, json.loads(plan), made, found, many)
         if "theory" in json.loads(summary):
             result.add_theory()
         return result

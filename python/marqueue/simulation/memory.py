@@ -123,8 +123,7 @@ class Estimate(NamedTuple):
             parts, of_flows = PARTS, self.rows * (OF_ROW + 8 * self.windows)
         samples = self.parts.samples
         of_one = self.bytes - samples + (threads - 1) * self.of_thread
-        ended = max(replications - jobs, 0)
-        running = jobs * of_one + ended * of_flows + max(jobs, replications) * samples
+        running = jobs * of_one + max(replications - jobs, 0) * of_flows + replications * samples
         left = jobs * (of_one - threads * self.released)
         again = USED_AGAIN * min(left, of_links)
         of_result = replications * (of_flows + (1 + COPIES) * samples) + of_links
