@@ -16,8 +16,8 @@ const MTU: u64 = 1500;
 const SHAPE: Shape = Shape { ops: 160, flows: FLOWS, sizes: (40, 1500), gaps: &[1e-4, 1e-3, 5e-3, 2e-2] };
 
 fn fq_codel(limit: u32, signal: Signal, params: &[(&str, marqueue_core::Value)]) -> Discipline {
-    let params = [&[("queues", number(1e6))], params].concat();
-    // The same salt each time: no two of the flows share a queue.
+    // With this salt no two of the flows share a queue.
+    let params = [&[("queues", number(1024.0))], params].concat();
     discipline("fq_codel", &params, Limit::Packets(limit), signal, MTU, Rng::named(1, "salt"))
 }
 

@@ -121,7 +121,7 @@ pub struct Series {
 }
 
 /// A table of flows, by columns, with one row for each flow.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct FlowTable {
     /// Index into the plan's traffic.
     pub group: Vec<u32>,
