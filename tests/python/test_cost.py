@@ -144,6 +144,18 @@ def test_results_of_more_replications_take_more(monkeypatch: pytest.MonkeyPatch)
         assert predicted.result_seconds == pytest.approx(3e-3 + 1e-3 * number)
 
 
+def test_a_result_that_takes_a_little_longer_by_chance_is_not_multiplied() -> None:
+    """Even if the first measurement is 0.1 s off."""
+
+    def time_of(number: int) -> float:
+        return 0.3 + 4e-3 * number
+
+    for chance in (-0.1, -0.05, 0.05, 0.1):
+        predicted = result_cost.extrapolated(time_of(2) - chance, 2, 3000, time_of)
+        assert predicted == pytest.approx(time_of(3000), rel=0.25)
+    assert result_cost.extrapolated(1.5, 2, 2, lambda _: 0.0) == 1.5
+
+
 def test_memory_of_results_of_more_replications() -> None:
     first, short = str(SCENARIOS / "first.toml"), ("--set", "duration=11 s")
     few, many = (
@@ -358,13 +370,14 @@ def test_the_part_that_takes_most_is_the_one_to_change(
 ) -> None:
     free, sample, replications = 3e9, Duration(100_000_000), 2
     monkeypatch.setattr(memory, "free_bytes", lambda: free)
-    estimate = memory.Estimate(sum(parts), 0.0, 1e6, 100.0, 100.0, 2, parts)
+    estimate = memory.Estimate(sum(parts), 0.0, 1e6, 100.0, 100.0, 2, parts, parts.samples)
     with pytest.raises(RunError) as refused:
         memory.refuse_beyond_memory(estimate, sample, 1, replications)
     found = re.search(fits, str(refused.value))
     assert found, refused.value
     if found.groups():
-        changed = estimate.with_samples(parts.samples * sample.seconds / float(found[1]))
+        samples = parts.samples * sample.seconds / float(found[1])
+        changed = estimate.with_samples(samples, samples)
         if "AQM" in fits:
             changed = changed._replace(bytes=changed.bytes - parts.flow_queues)
         memory.refuse_beyond_memory(changed, sample, 1, replications)

@@ -3,6 +3,7 @@
 use crate::flow::Flow;
 use crate::flow_rows::MOST;
 use crate::line::Line;
+use crate::load::{capacity, loads};
 use crate::plan::{LinkPlan, Plan, QuicPlan, TrafficKind, TrafficPlan, TransportPlan};
 use crate::queue_times::QueueTimes;
 use crate::traffic::{expected_arrivals, expected_arrivals_of, slots_for};
@@ -243,19 +244,27 @@ fn arriving_quic(kind: &TrafficKind, duration: Time) -> f64 {
     }
 }
 
-/// What each link carries at most if the routes over a link share it equally, bit/s.
+/// What each link carries, packets a second: each route's load ([`loads`]), and all that the queues of a route let through if
+/// flows of a library or of media use it, whose rates nothing here tells.
 fn carried(plan: &Plan) -> Vec<f64> {
-    let mut routes = vec![0.0; plan.links.len()];
-    plan.routes.iter().flat_map(|route| &route.forward).for_each(|&l| routes[l] += 1.0);
-    // A CPU has no rate in bits.
-    let share =
-        |l: usize| if plan.links[l].cpu.is_some() { f64::INFINITY } else { plan.links[l].rate.0 as f64 / routes[l] };
-    let mut carried = vec![0.0; plan.links.len()];
-    for route in &plan.routes {
-        let rate = route.forward.iter().map(|&l| share(l)).fold(f64::INFINITY, f64::min);
-        route.forward.iter().chain(&route.reverse).for_each(|&l| carried[l] += rate);
+    let mut loads = loads(plan);
+    for route in plan.traffic.iter().filter_map(|traffic| route_of_unknown_rate(&traffic.kind)) {
+        let room = plan.routes[route].forward.iter().filter_map(|&l| capacity(&plan.links[l]));
+        loads[route] = room.fold(f64::INFINITY, f64::min);
     }
-    plan.links.iter().zip(carried).map(|(link, of_routes)| of_routes.min(link.rate.0 as f64)).collect()
+    let mut carried = vec![0.0; plan.links.len()];
+    for (route, load) in plan.routes.iter().zip(loads) {
+        route.forward.iter().chain(&route.reverse).for_each(|&l| carried[l] += load);
+    }
+    carried
+}
+
+fn route_of_unknown_rate(kind: &TrafficKind) -> Option<usize> {
+    match kind {
+        TrafficKind::Quic(quic) => Some(quic.route),
+        TrafficKind::Media(media) => Some(media.route),
+        _ => None,
+    }
 }
 
 /// How many packets there are of a link at most.
@@ -264,18 +273,21 @@ struct Packets {
     waiting: f64,
 }
 
-/// The packets of a link, which carries `rate` bit/s at most.
-fn packets_of(link: &LinkPlan, rate: f64) -> Packets {
+/// The packets of a link that carries so many a second, if it can.
+fn packets_of(link: &LinkPlan, carried: f64) -> Packets {
     let mean_packet = link.queue.as_ref().map_or(1000.0, |q| q.mean_packet.0 as f64);
-    let waiting = match link.queue.as_ref().map(|q| q.limit) {
+    let buffer = match link.queue.as_ref().map(|q| q.limit) {
         Some(Limit::Packets(n)) => f64::from(n),
         Some(Limit::Bytes(bytes)) => bytes as f64 / mean_packet,
         None => 0.0,
     };
+    let rate = link.rate.0 as f64 / 8.0 / mean_packet;
+    // A link with a CPU has no rate in bits.
+    let carried = if link.cpu.is_some() { carried } else { carried.min(rate) };
     Packets {
-        travelling: OVERSHOOT * rate * link.delay.secs() / 8.0 / mean_packet,
+        travelling: OVERSHOOT * carried * link.delay.secs(),
         // A buffer that never fills is not allocated either: of it, what passes in a second.
-        waiting: waiting.min(link.rate.0 as f64 / 8.0 / mean_packet),
+        waiting: buffer.min(carried).min(rate),
     }
 }
 
@@ -294,17 +306,45 @@ mod tests {
     use super::*;
     use serde_json::{from_value, json};
 
-    /// What the flow queues of one link take, over which so many flows arrive in a second.
-    fn flow_queues(policy: &serde_json::Value, rate: f64) -> f64 {
-        let link = |queue| json!({"name": "link", "rate": 1_000_000_000, "delay": 1_000_000, "queue": queue});
-        let queue = json!({"policy": policy, "limit": {"packets": 1000}, "signal": "drop", "mean_packet": 1500});
+    /// A plan for a second of flows of 30 packets over a link of 1 Gbit/s and 1 ms, of which so many arrive.
+    fn arriving_over(policy: &serde_json::Value, rate: f64) -> Plan {
         let flows = json!({"poisson": {"transport": 0, "routes": [0], "weights": [], "rate": rate, "start": 0,
             "stop": 1_000_000_000, "size": 30, "law": "constant"}});
+        with_traffic(policy, &flows)
+    }
+
+    fn with_traffic(policy: &serde_json::Value, kind: &serde_json::Value) -> Plan {
+        let link = |queue| json!({"name": "link", "rate": 1_000_000_000, "delay": 1_000_000, "queue": queue});
+        let queue = json!({"policy": policy, "limit": {"packets": 1000}, "signal": "drop", "mean_packet": 1250});
         let plan = json!({"duration": 1_000_000_000, "boundaries": [], "sample": 0,
             "links": [link(queue), link(json!(null))], "routes": [{"forward": [0], "reverse": [1]}],
             "transports": [{"preset": "rfc", "params": {}}],
-            "traffic": [{"name": "flows", "dscp": 0, "kind": flows}]});
-        bytes_of_flow_queues(&from_value(plan).expect("it is a plan"))
+            "traffic": [{"name": "flows", "dscp": 0, "kind": kind}]});
+        from_value(plan).expect("it is a plan")
+    }
+
+    /// What the flow queues of one link take, over which so many flows arrive in a second.
+    fn flow_queues(policy: &serde_json::Value, rate: f64) -> f64 {
+        bytes_of_flow_queues(&arriving_over(policy, rate))
+    }
+
+    #[test]
+    fn a_buffer_counts_as_far_as_flows_fill_it() {
+        let droptail = json!({"name": "droptail", "params": {}});
+        let waiting = |plan: &Plan| packets_of(&plan.links[0], carried(plan)[0]).waiting;
+        assert_eq!(waiting(&arriving_over(&droptail, 0.1)), 3.0);
+        assert_eq!(waiting(&arriving_over(&droptail, 1000.0)), 1000.0);
+        let tcp = json!({"tcp": {"route": 0, "count": 1, "transport": 0, "start": 0, "stop": null, "jitter": 0,
+            "size": null, "trace": false}});
+        let encoder = json!({"period": 1, "min_rate": 1, "max_rate": 1, "deviation": 0.0, "key_size": 1.0});
+        let media = json!({"media": {"control": {"name": "nada", "params": {}}, "route": 0, "count": 1, "packet": 1250,
+            "ecn": "not-ect", "encoder": encoder, "start": 0, "jitter": 0, "stop": null}});
+        for kind in [tcp, media] {
+            let plan = with_traffic(&droptail, &kind);
+            assert_eq!(waiting(&plan), 1000.0, "{kind}");
+            let travelling = packets_of(&plan.links[0], carried(&plan)[0]).travelling;
+            assert!((travelling / OVERSHOOT - 100.0).abs() < 1e-6, "{kind}: {travelling}");
+        }
     }
 
     #[test]

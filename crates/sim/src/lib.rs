@@ -39,6 +39,7 @@ pub mod impair;
 mod in_flight;
 mod line;
 mod link_plan;
+mod load;
 mod mailboxes;
 mod media_plan;
 pub mod medium;

@@ -10,15 +10,14 @@
 //! in which packets leave that link, their root. They can be apart from the root, but not from each other.
 
 mod balance;
-mod load;
 mod one_thread;
 
+use crate::load::{capacity, loads};
 use crate::plan::{LinkPlan, Plan};
 use crate::route::{Routes, Stage};
 use crate::slots::PERIOD;
 use crate::traffic::reuses_slots;
 use balance::{Division, Groups};
-use load::{capacity, loads};
 use marqueue_core::{Dur, Time};
 
 pub use one_thread::{obstacle, OneThread};

@@ -123,7 +123,7 @@ def predict_experiment(
     before, free = float(resident_bytes()), free_bytes()
     estimate = Estimate.of(replication.plan)
     # Samples are the only thing that grows with the time that is run.
-    refuse_beyond_memory(estimate.with_samples(0.0), scenario.sample, 1, 1, each)
+    refuse_beyond_memory(estimate.with_samples(0.0, 0.0), scenario.sample, 1, 1, each)
     measured = MeasuredPart(replication, plan)
     start, part, rest = measured.start, measured.part, measured.rest
     ends = part.seconds + rest.seconds
@@ -157,7 +157,7 @@ def predict_experiment(
     )
     memory = before + at_a_time * bytes_of_connections(plan, measured)
     measured_samples = float(part.so_far["samples"]) * ends / part.seconds
-    memory += estimate.with_samples(measured_samples).added(
+    memory += estimate.with_samples(measured_samples, result.of_samples).added(
         at_a_time, experiment.scenario.replications, each, result.of_links
     )
     whole_wall = engine_wall + rounds * result.of_checkpoint + result.seconds

@@ -28,8 +28,8 @@ PARTS = 30e6
 USED_AGAIN = 0.5
 #: A row that the engine gave in memory, without its measuring windows.
 OF_ROW = 56.0
-#: A result has the samples of links once more than the engine, and a quarter of them is copied
-#: meanwhile: measured with samples every millisecond.
+#: While the table of samples of a result is made, a quarter of it is copied: measured with samples
+#: every millisecond.
 COPIES = 1.25
 _MEMINFO = Path("/proc/meminfo")
 #: The limit of a container, and what it has used (cgroup v2).
@@ -101,17 +101,21 @@ class Estimate(NamedTuple):
     """The number of measuring windows."""
     parts: Parts
     """What takes most of it."""
+    table: float
+    """The samples of queues in the table of the result, bytes."""
 
     @classmethod
     def of(cls, plan: str) -> Self:
-        """The estimate for a plan."""
+        """The estimate for a plan. Of samples it knows no probes and no names of links."""
         fields, parts = _core.estimated_memory(plan)
-        return cls(*fields, Parts(*parts))
+        parts = Parts(*parts)
+        return cls(*fields, parts, table=parts.samples)
 
-    def with_samples(self, samples: float) -> Self:
-        """The same with so many bytes of samples of queues."""
+    def with_samples(self, samples: float, table: float) -> Self:
+        """The same with so many bytes of samples of queues, in the engine and in the table."""
         of_engine = self.bytes - self.parts.samples + samples
-        return self._replace(bytes=of_engine, parts=self.parts._replace(samples=samples))
+        parts = self.parts._replace(samples=samples)
+        return self._replace(bytes=of_engine, parts=parts, table=table)
 
     def added(self, jobs: int, replications: int, threads: int = 1, of_links: float = 0.0) -> float:
         """The memory that is taken at most while so many replications at a time run, each on so
@@ -126,7 +130,7 @@ class Estimate(NamedTuple):
         running = jobs * of_one + max(replications - jobs, 0) * of_flows + replications * samples
         left = jobs * (of_one - threads * self.released)
         again = USED_AGAIN * min(left, of_links)
-        of_result = replications * (of_flows + (1 + COPIES) * samples) + of_links
+        of_result = replications * (of_flows + samples + COPIES * self.table) + of_links
         return max(running, left + LIBRARIES + parts + of_result - again)
 
 
@@ -157,7 +161,7 @@ def refuse_beyond_memory(
         if estimate.added(fewer, replications) <= free:
             raise RunError(f"{message}; with --jobs {fewer} it fits")
     of_one = estimate.added(1, replications)
-    unsampled = estimate.with_samples(0.0).added(1, replications)
+    unsampled = estimate.with_samples(0.0, 0.0).added(1, replications)
     parts = estimate.parts._replace(samples=of_one - unsampled)
     what = ", ".join(_largest(parts))
     fits = _what_fits(parts, of_one, free, sample)

@@ -27,10 +27,11 @@ ResultWriter = Callable[[Result, Path], object]
 
 #: Samples are repeated until there are as many as in a whole run, but not more than these.
 MOST_SAMPLES = 1 << 20
-#: Replications are added until their result takes so long (s).
-LONG = 0.25
-#: The first result takes longer than others by what it imports. Where it takes less than this (s),
-#: it is made again.
+#: Replications are added until their result takes so much longer than that of the first (s). A
+#: smaller difference says little: thousands of replications multiply what it has by chance.
+LONGER = 0.5
+#: The first result or checkpoint takes longer than others by what it imports. Where it takes less
+#: than this (s), it is made again.
 QUICK = 1.0
 #: Memory is measured at so many links at least, if there are as many.
 SAMPLED_LINKS = 100
@@ -54,6 +55,8 @@ class ResultCost:
     of_links: float
     """Memory of what was measured at links, without samples, bytes: in the output of the engine, in
     tables, and where these are made and written."""
+    of_samples: float
+    """The samples in the table of one replication, bytes."""
 
 
 def predict_result(
@@ -79,7 +82,7 @@ def predict_result(
         of_checkpoint = _of_checkpoint(outcome) if checkpoints else 0.0
     except OSError as error:
         raise unwritable(error.filename or gettempdir(), error) from None
-    return ResultCost(times * cost.seconds, of_checkpoint, cost.of_links)
+    return ResultCost(times * cost.seconds, of_checkpoint, cost.of_links, times * cost.of_samples)
 
 
 def _measured(
@@ -92,37 +95,54 @@ def _measured(
 ) -> ResultCost:
     """What a result of so many replications costs that are like a whole one."""
 
-    def take(number: int) -> tuple[float, float]:
-        """CPU time (s) of a result of so many replications, and bytes of its tables."""
+    def take(number: int) -> tuple[float, float, float]:
+        """CPU time (s) of a result of so many replications, and bytes of its tables: of links, and
+        of samples."""
         began = time.process_time()
         with TemporaryDirectory() as folder:
             result = _make(scenario, plan, outcome, [whole] * number, write, Path(folder))
         took = time.process_time() - began
         of_links = (table for name, table in result.tables.items() if name not in COUNTED_ELSEWHERE)
-        return took, float(sum(table.nbytes for table in of_links))
+        return took, float(sum(table.nbytes for table in of_links)), result.tables["series"].nbytes
 
     # One replication has no intervals.
     few = min(2, replications)
-    seconds, tables = take(few)
+    seconds, tables, samples = take(few)
     if seconds < QUICK:
         # The first result imports what others use.
-        seconds, _ = take(few)
+        seconds, *_ = take(few)
     of_links = replications * (_bytes_of(outcome.raw["links"]) + OF_TABLES * tables / few)
-    if few < replications:
-        more = min(few + 1, replications)
-        while (of_more := take(more)[0]) < LONG and more < replications:
-            more = min(2 * more, replications)
-        seconds += (replications - few) / (more - few) * max(0.0, of_more - seconds)
-    return ResultCost(seconds, 0.0, of_links)
+    seconds = extrapolated(seconds, few, replications, lambda number: take(number)[0])
+    return ResultCost(seconds, 0.0, of_links, samples / few)
+
+
+def extrapolated(
+    seconds: float, few: int, replications: int, time_of: Callable[[int], float]
+) -> float:
+    """What a result of so many replications takes (s), where one of ``few`` takes ``seconds``, and
+    ``time_of`` measures one of any number."""
+    if few == replications:
+        return seconds
+    more = few + 1
+    while (longer := time_of(more) - seconds) < LONGER and more < replications:
+        more = min(2 * more, replications)
+    return seconds + (replications - few) / (more - few) * max(0.0, longer)
 
 
 def _of_checkpoint(outcome: Outcome) -> float:
-    began = time.process_time()
-    with TemporaryDirectory() as folder:
-        checkpoints = Checkpoints(Path(folder))
-        checkpoints.put(outcome)
-        checkpoints.keep()
-    return time.process_time() - began
+    """CPU time of the checkpoint of a replication that is not the first (s)."""
+
+    def take() -> float:
+        began = time.process_time()
+        with TemporaryDirectory() as folder:
+            checkpoints = Checkpoints(Path(folder))
+            checkpoints.put(outcome)
+            checkpoints.keep()
+        return time.process_time() - began
+
+    first = take()
+    # It imports what others use, as for results.
+    return take() if first < QUICK else first
 
 
 @paused_collector()
