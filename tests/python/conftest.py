@@ -1,5 +1,6 @@
 """Fixtures and helpers of several tests: example scenarios, and the command as users run it."""
 
+import functools
 import os
 import pty
 import shutil
@@ -9,13 +10,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from marqueue.papers import PAPERS
 from marqueue.papers.claims import read_claims
 from marqueue.papers.verdict import judge
-from marqueue.scenario import Scenario, from_toml
+from marqueue.scenario import Scenario, from_toml, schema
 from marqueue.simulation.run import run
 from small_scenario import SMALL
 
@@ -51,6 +53,13 @@ settings.register_profile(
 EXAMPLES = sorted((Path(__file__).parents[2] / "scenarios").glob("*.toml"))
 
 COMMAND = [sys.executable, "-m", "marqueue"]
+
+
+@functools.cache
+def schema_validator() -> jsonschema.Draft202012Validator:
+    """Validates scenarios by their JSON schema. One for all: to check the schema itself, as
+    ``jsonschema.validate`` does each time, takes a hundred times as long as a scenario."""
+    return jsonschema.Draft202012Validator(schema())
 
 
 def missing_packages() -> list[str]:

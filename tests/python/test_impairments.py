@@ -3,12 +3,12 @@
 import jsonschema
 import pytest
 
-from conftest import EXAMPLES
+from conftest import EXAMPLES, schema_validator
 from marqueue import run
 from marqueue.errors import ScenarioError
 from marqueue.reports import report, save_with_report
 from marqueue.results import Result
-from marqueue.scenario import Loss, compile, from_toml, load, schema
+from marqueue.scenario import Loss, compile, from_toml, load
 from small_scenario import SMALL
 
 NECK = "topology.bottleneck"
@@ -116,12 +116,12 @@ def test_a_scenario_with_impairments_reads_back_as_it_was_and_fits_the_schema():
         ],
     )
     assert from_toml(scenario.to_toml()) == scenario
-    jsonschema.validate(scenario.to_dict(), schema())
+    schema_validator().validate(scenario.to_dict())
     for wrong in ({"model": "random", "p": 1}, "1", "ten %"):
         data = scenario.to_dict()
         data["topology"]["bottleneck"]["loss"] = wrong
         with pytest.raises(jsonschema.ValidationError):
-            jsonschema.validate(data, schema())
+            schema_validator().validate(data)
     assert Loss.of("random", probability=0.5).table() == {"model": "random", "probability": 0.5}
 
 

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-import jsonschema
 import numpy as np
 import pytest
 
+from conftest import schema_validator
 from marqueue import from_dict, run
 from marqueue.errors import ScenarioError
 from marqueue.results import Result
 from marqueue.results.media import freezes
-from marqueue.scenario import MediaControl, compile, from_toml, schema
+from marqueue.scenario import MediaControl, compile, from_toml
 from small_scenario import SMALL
 
 MEDIA = 'traffic=[{{kind="media", max_rate="2 Mbit/s", {}}}]'
@@ -53,7 +53,7 @@ def test_a_group_of_media_becomes_flows_of_each_class_and_reads_back():
     encoder = media["encoder"]
     assert (encoder["period"], encoder["key_frames"]) == (40_000_000, 2_000_000_000)
     assert from_toml(scenario.to_toml()) == scenario
-    jsonschema.validate(scenario.to_dict(), schema())
+    schema_validator().validate(scenario.to_dict())
     assert MediaControl.of("scream", beta_ecn=0.7).table() == {"name": "scream", "beta_ecn": 0.7}
 
 

@@ -1,12 +1,11 @@
 """Paced flows in scenarios: what is accepted, what is refused, what comes out."""
 
-import jsonschema
 import pytest
 
-from conftest import EXAMPLES
+from conftest import EXAMPLES, schema_validator
 from marqueue import run
 from marqueue.errors import ScenarioError
-from marqueue.scenario import RateLaw, compile, from_toml, load, schema
+from marqueue.scenario import RateLaw, compile, from_toml, load
 from small_scenario import SMALL
 
 PACED = 'traffic=[{{kind="paced", rate="1 Mbit/s", {}}}]'
@@ -46,7 +45,7 @@ def test_a_mistake_is_told_with_its_place(given: str, path: str, said: str):
 def test_a_paced_group_reads_back_as_it_was_and_fits_the_schema():
     scenario = from_toml(SMALL, [PACED.format("control={name='aimd', alpha='5 /s'}")])
     assert from_toml(scenario.to_toml()) == scenario
-    jsonschema.validate(scenario.to_dict(), schema())
+    schema_validator().validate(scenario.to_dict())
     assert RateLaw.of("aimd", beta=0.8).table() == {"name": "aimd", "beta": 0.8}
 
 

@@ -6,14 +6,14 @@ import json
 import struct
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 
+from conftest import schema_validator
 from marqueue import from_dict, load, run
 from marqueue.errors import ScenarioError
 from marqueue.live.unsupported import refuse
-from marqueue.scenario import Recorded, compile, from_toml, schema
+from marqueue.scenario import Recorded, compile, from_toml
 from marqueue.units import Duration, Size
 from small_scenario import SMALL
 
@@ -44,7 +44,7 @@ def test_packets_are_read_written_and_compiled():
     assert isinstance(group, Recorded)
     assert group.packets[2] == (Duration(2_500_000), Size(700))
     assert from_toml(scenario.to_toml()) == scenario
-    jsonschema.validate(scenario.to_dict(), schema())
+    schema_validator().validate(scenario.to_dict())
     near, far = compile(scenario)["traffic"]
     assert (near["kind"]["recorded"]["count"], far["kind"]["recorded"]["count"]) == (2, 1)
     assert near["kind"]["recorded"]["packets"] == [(0, 1500), (0, 40), (2_500_000, 700)]
