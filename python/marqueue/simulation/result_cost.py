@@ -30,8 +30,8 @@ MOST_SAMPLES = 1 << 20
 #: Replications are added until their result takes so much longer than that of the first (s). A
 #: smaller difference says little: thousands of replications multiply what it has by chance.
 LONGER = 0.5
-#: The first result or checkpoint takes longer than others by what it imports. Where it takes less
-#: than this (s), it is made again.
+#: The first result takes longer than others by what it imports, and the first checkpoint by what it
+#: reads. Where one takes less than this (s), it is made again.
 QUICK = 1.0
 #: Memory is measured at so many links at least, if there are as many.
 SAMPLED_LINKS = 100
@@ -49,7 +49,7 @@ class ResultCost:
     """What the result of all replications costs."""
 
     seconds: float
-    """CPU time of one thread, s."""
+    """CPU time of one thread, with what checkpoints take once, s."""
     of_checkpoint: float
     """CPU time of the checkpoint of each replication, s."""
     of_links: float
@@ -79,10 +79,11 @@ def predict_result(
     whole, times = _as_whole(outcome.raw, plan)
     try:
         cost = _measured(scenario, plan, outcome, whole, replications, write)
-        of_checkpoint = _of_checkpoint(outcome) if checkpoints else 0.0
+        once, of_checkpoint = _of_checkpoints(outcome) if checkpoints else (0.0, 0.0)
     except OSError as error:
         raise unwritable(error.filename or gettempdir(), error) from None
-    return ResultCost(times * cost.seconds, of_checkpoint, cost.of_links, times * cost.of_samples)
+    seconds = once + times * cost.seconds
+    return ResultCost(seconds, of_checkpoint, cost.of_links, times * cost.of_samples)
 
 
 def _measured(
@@ -129,8 +130,8 @@ def extrapolated(
     return seconds + (replications - few) / (more - few) * max(0.0, longer)
 
 
-def _of_checkpoint(outcome: Outcome) -> float:
-    """CPU time of the checkpoint of a replication that is not the first (s)."""
+def _of_checkpoints(outcome: Outcome) -> tuple[float, float]:
+    """CPU time of checkpoints (s): of all together, and of each replication."""
 
     def take() -> float:
         began = time.process_time()
@@ -140,9 +141,10 @@ def _of_checkpoint(outcome: Outcome) -> float:
             checkpoints.keep()
         return time.process_time() - began
 
+    # The first reads the program's files, whose digest all have.
     first = take()
-    # It imports what others use, as for results.
-    return take() if first < QUICK else first
+    each = take() if first < QUICK else first
+    return max(0.0, first - each), each
 
 
 @paused_collector()
