@@ -250,7 +250,8 @@ fn carried(plan: &Plan) -> Vec<f64> {
     let mut loads = loads(plan);
     for route in plan.traffic.iter().filter_map(|traffic| route_of_unknown_rate(&traffic.kind)) {
         let room = plan.routes[route].forward.iter().filter_map(|&l| capacity(&plan.links[l]));
-        loads[route] = room.fold(f64::INFINITY, f64::min);
+        // A link with a CPU has no rate in bits, and one that is closed at first opens later.
+        loads[route] = room.filter(|room| room.is_normal()).reduce(f64::min).unwrap_or(loads[route]);
     }
     let mut carried = vec![0.0; plan.links.len()];
     for (route, load) in plan.routes.iter().zip(loads) {
@@ -344,6 +345,9 @@ mod tests {
             assert_eq!(waiting(&plan), 1000.0, "{kind}");
             let travelling = packets_of(&plan.links[0], carried(&plan)[0]).travelling;
             assert!((travelling / OVERSHOOT - 100.0).abs() < 1e-6, "{kind}: {travelling}");
+            let mut closed = plan;
+            closed.links[0].rate.0 = 0;
+            assert!(estimated_bytes(&closed, false).is_finite(), "{kind}");
         }
     }
 
